@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * folb_policy.h - the table a load-balancing policy fills.
+ *
+ * The engine filters; a policy only ever sees members that are usable and
+ * were not tried by this invocation, and is a pure function of its state, the
+ * input and one drawn number.  It must not block, allocate, log or call back.
+ */
+#ifndef FOLB_FOLB_POLICY_H
+#define FOLB_FOLB_POLICY_H
+
+#include <folb/folb.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FOLB_POLICY_USES_WEIGHT 0x1u /* weights matter; else all are equal   */
+#define FOLB_POLICY_PER_REQUEST 0x2u /* every invocation takes a turn; else a
+                                        context takes one and stays          */
+#define FOLB_POLICY_IN_ORDER    0x4u /* turns do not matter: the reference's
+                                        own order, then the configured one;
+                                        pick is not called                   */
+#define FOLB_POLICY_USES_RANDOM 0x8u /* folb_pick_in.random matters; else it
+                                        may stay what it was                 */
+
+/* The members of a snapshot as a policy sees them. */
+struct folb_policy_view {
+  const uint32_t *weights; /* n of them; members of weight 0 are not listed  */
+  uint32_t        n;       /* >= 1                                           */
+};
+
+struct folb_pick_in {
+  const uint32_t *candidates; /* positions in the view, ascending, >= 1      */
+  uint32_t        n_candidates; /* == n of the view: all of them             */
+  uint64_t        turn;   /* whose turn it is: the sequence of the thread
+                             (per request) or of the cluster (contexts)      */
+  uint32_t        random; /* 32 uniformly distributed bits                   */
+};
+struct folb_pick_out {
+  uint32_t member; /* position in the view; must be one of the candidates    */
+  uint32_t turns;  /* turns used, >= 1: those of members that are no
+                      candidates are passed over                             */
+};
+
+struct folb_policy_ops {
+  size_t      size; /* sizeof at the policy's compile time                   */
+  const char *name; /* value of folbPolicy, lower case with -                */
+  uint32_t    uses; /* FOLB_POLICY_...                                       */
+  /* The octets of state a view needs; NULL: none.  Called once a snapshot.  */
+  size_t (*state_size)(const struct folb_policy_view *view);
+  /* Fills zeroed state.  NULL: nothing to do. */
+  enum folb_status (*init)(void *state, const struct folb_policy_view *view);
+  /* The length of the sequence after which shares are exact; NULL: n. */
+  uint64_t (*cycle)(const void *state, const struct folb_policy_view *view);
+  /* REQUIRED, unless FOLB_POLICY_IN_ORDER. */
+  void (*pick)(const void *state, const struct folb_policy_view *view,
+               const struct folb_pick_in *in, struct folb_pick_out *out);
+};
+
+/* Adds a policy; ops must stay valid.  Refused with a message of its own: no
+ * name, no pick, a wrong size, a name that is taken.  Not while an engine
+ * exists.  err may be NULL. */
+FOLB_API enum folb_status
+folb_policy_register(const struct folb_policy_ops *ops, struct folb_error *err);
+FOLB_API const struct folb_policy_ops *folb_policy_find(const char *name);
+/* The built-in and registered policies, in order; NULL beyond the last. */
+FOLB_API const struct folb_policy_ops *folb_policy_at(size_t i);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

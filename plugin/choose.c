@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * choose.c - which endpoint an attempt goes to.
+ *
+ * Order of a pass: the context's endpoint; where the others of the context
+ * went; by policy among usable members; own addresses that are no members;
+ * the ejected ones, the one whose ejection ends first first.  Each endpoint
+ * once a pass.  This file is the only one that tests what is usable, so a
+ * policy sees nothing else.
+ */
+#include "folb_int.h"
+
+/* Every candidate of a call once: members, then own non-members. */
+struct walk {
+  const struct folb_call     *call;
+  const struct folb_ref      *ref;
+  const struct folb_snapshot *snapshot; /* NULL: a fixed reference           */
+  uint32_t                    at;
+  uint32_t                    n_members;
+};
+
+static struct walk walk_of(const struct folb_call *call)
+{
+  struct walk w = {call, call->ref, NULL, 0, 0};
+
+  if (!w.ref->fixed) {
+    w.snapshot  = folb_snapshot_of(w.ref->cluster);
+    w.n_members = w.snapshot->view.n;
+  }
+  return w;
+}
+
+/* An own address as a candidate that is no member, or NULL. */
+static struct folb_endpoint *own_candidate(const struct folb_ref     *ref,
+                                           const struct folb_ref_own *own)
+{
+  const struct folb_cluster *cluster = ref->cluster;
+  struct folb_endpoint      *ep      = folb_own_as(own);
+
+  if (ref->fixed)
+    return own->ep;
+  if (cluster->implicit || ep->address.kind != folb_ref_kind(ref))
+    return NULL;
+  if (ep->cluster != cluster)
+    ep = own->ep;
+  else if (ep->member || cluster->n_members != 0)
+    return NULL;
+  else
+    return ep;
+  if ((folb_blocked(ep) & (FOLB_BLOCK_DRAINED | FOLB_BLOCK_REMOVED)) != 0)
+    return NULL;
+  return ep;
+}
+
+static struct folb_endpoint *walk_next(struct walk *w)
+{
+  struct folb_endpoint *ep;
+
+  while (w->at < w->n_members) {
+    ep = w->snapshot->eps[w->at++];
+    if (ep->address.kind == folb_ref_kind(w->ref) &&
+        (folb_blocked(ep) & FOLB_BLOCK_DRAINED) == 0)
+      return ep;
+  }
+  while (w->at - w->n_members < w->ref->n_own) {
+    ep = own_candidate(w->ref, &w->ref->own[w->at++ - w->n_members]);
+    if (ep != NULL)
+      return ep;
+  }
+  return NULL;
+}
+
+bool folb_pickable_locked(const struct folb_cluster  *cluster,
+                          const struct folb_endpoint *ep, uint64_t now_ms)
+{
+  if ((folb_blocked(ep) & (FOLB_BLOCK_DRAINED | FOLB_BLOCK_REMOVED)) != 0)
+    return false;
+  if (!cluster->implicit && (ep->cluster != cluster || !ep->member))
+    return false;
+  return folb_health_usable(&ep->health, now_ms);
+}
+
+bool folb_another_locked(const struct folb_call *call, unsigned marks,
+                         bool usable, bool other, uint64_t now_ms)
+{
+  struct walk           w = walk_of(call);
+  struct folb_endpoint *ep;
+
+  while ((ep = walk_next(&w)) != NULL)
+    if (!(other && ep == call->endpoint) &&
+        (folb_tried(call, ep) & marks) == 0 &&
+        (!usable || call->ref->fixed ||
+         folb_health_usable(&ep->health, now_ms)))
+      return true;
+  return false;
+}
+
+static bool untried(const struct folb_call *call, const struct folb_endpoint *ep)
+{
+  return (folb_tried(call, ep) & (FOLB_TRIED | FOLB_GONE)) == 0;
+}
+
+static bool may_take(const struct folb_call *call,
+                     const struct folb_endpoint *ep, uint64_t now_ms)
+{
+  return ep->address.kind == folb_ref_kind(call->ref) && untried(call, ep) &&
+         folb_pickable_locked(call->ref->cluster, ep, now_ms);
+}
+
+/* ---- by policy ------------------------------------------------------------ */
+
+static bool is_own(const struct folb_ref *ref, const struct folb_endpoint *ep)
+{
+  uint32_t i;
+
+  for (i = 0; i < ref->n_own; i++)
+    if (folb_own_as(&ref->own[i]) == ep)
+      return true;
+  return false;
+}
+
+/* `ordered`: the reference's own members in its order, then the others as
+ * configured; after an endpoint of that order, circularly. */
+static struct folb_endpoint *by_order(const struct folb_call     *call,
+                                      const struct folb_snapshot *snapshot,
+                                      const struct folb_endpoint *after,
+                                      uint64_t                    now_ms)
+{
+  const struct folb_ref *ref   = call->ref;
+  struct folb_endpoint  *first = NULL, *same = NULL, *ep;
+  bool                   past  = false;
+  uint32_t               i;
+
+  for (i = 0; i < ref->n_own + snapshot->view.n; i++) {
+    if (i < ref->n_own)
+      ep = folb_own_as(&ref->own[i]);
+    else if (is_own(ref, ep = snapshot->eps[i - ref->n_own]))
+      continue;
+    if (ep == after) {
+      past = true;
+      same = ep;
+    } else if (!may_take(call, ep, now_ms))
+      continue;
+    else if (past)
+      return ep;
+    else if (first == NULL)
+      first = ep;
+  }
+  if (first == NULL && same != NULL && may_take(call, same, now_ms))
+    return same;
+  return first;
+}
+
+static struct folb_endpoint *by_turn(const struct folb_call     *call,
+                                     const struct folb_snapshot *snapshot,
+                                     uint64_t                    now_ms)
+{
+  struct folb_cluster *cluster    = call->ref->cluster;
+  uint32_t            *candidates = cluster->engine->scratch;
+  struct folb_turns   *turns      = NULL;
+  struct folb_pick_out out;
+  struct folb_pick_in  in;
+  uint32_t             i, n = 0;
+
+  for (i = 0; i < snapshot->view.n; i++)
+    if (may_take(call, snapshot->eps[i], now_ms))
+      candidates[n++] = i;
+  if (n == 0)
+    return NULL;
+  if (folb_policy_is(cluster->policy, FOLB_POLICY_PER_REQUEST))
+    turns = folb_turns_locked(cluster, now_ms);
+  in.candidates   = candidates;
+  in.n_candidates = n;
+  in.turn         = turns != NULL ? turns->turn : cluster->turn;
+  in.random       = folb_random_locked(cluster->engine);
+  out             = folb_policy_pick(snapshot, &in);
+  if (turns == NULL)
+    cluster->turn += out.turns;
+  else if ((call->flags & FOLB_CALL_LOCATE) == 0)
+    turns->turn += out.turns;
+  return snapshot->eps[out.member];
+}
+
+static struct folb_endpoint *by_policy(const struct folb_call     *call,
+                                       const struct folb_endpoint *after,
+                                       uint64_t                    now_ms)
+{
+  const struct folb_cluster  *cluster  = call->ref->cluster;
+  const struct folb_snapshot *snapshot = folb_snapshot_of(call->ref->cluster);
+
+  if (folb_policy_is(cluster->policy, FOLB_POLICY_IN_ORDER))
+    return by_order(call, snapshot, after, now_ms);
+  return by_turn(call, snapshot, now_ms);
+}
+
+/* ---- the order of a pass --------------------------------------------------- */
+
+/* Another call of the context is trying an endpoint whose ejection has ended:
+ * the context moves as one, so this call goes along. */
+static bool joins_trial(const struct folb_call     *call,
+                        const struct folb_endpoint *next)
+{
+  return next->health.trial && untried(call, next) &&
+         (folb_blocked(next) & (FOLB_BLOCK_DRAINED | FOLB_BLOCK_REMOVED)) == 0;
+}
+
+static struct folb_endpoint *by_context(struct folb_call *call,
+                                        uint64_t          now_ms)
+{
+  struct folb_context  *context = call->context;
+  struct folb_endpoint *bound, *ep;
+
+  if (context == NULL || context->cluster != call->ref->cluster ||
+      (call->state & FOLB_ST_ALONE) != 0)
+    return by_policy(call, call->endpoint, now_ms);
+  bound = atomic_load_explicit(&context->bound, memory_order_relaxed);
+  if (bound != NULL) {
+    if (may_take(call, bound, now_ms))
+      return bound;
+    if (call->from == NULL)
+      call->from = bound;
+    if (context->next != NULL &&
+        (may_take(call, context->next, now_ms) ||
+         joins_trial(call, context->next)))
+      return context->next;
+  }
+  ep = by_policy(call, call->endpoint != NULL ? call->endpoint : bound, now_ms);
+  if (ep == NULL)
+    return NULL;
+  if (bound == NULL)
+    atomic_store_explicit(&context->bound, ep, memory_order_release);
+  else
+    context->next = ep;
+  return ep;
+}
+
+/* Own addresses that are no members, then what is ejected. */
+static struct folb_endpoint *last_resort(const struct folb_call *call,
+                                         uint64_t                now_ms)
+{
+  struct walk           w     = walk_of(call);
+  struct folb_endpoint *ep, *soonest = NULL;
+
+  while ((ep = walk_next(&w)) != NULL) {
+    if (!untried(call, ep))
+      continue;
+    if (folb_health_usable(&ep->health, now_ms)) {
+      if (w.at > w.n_members)
+        return ep;
+    } else if (soonest == NULL ||
+               ep->health.until_ms < soonest->health.until_ms) {
+      soonest = ep;
+    }
+  }
+  return soonest;
+}
+
+/* The last one that worked, then the reference's order. */
+static struct folb_endpoint *by_fixed(const struct folb_call *call)
+{
+  const struct folb_ref *ref = call->ref;
+  uint32_t last = atomic_load_explicit(&ref->last, memory_order_relaxed);
+  uint32_t i;
+
+  if (last < ref->n_own && untried(call, ref->own[last].ep))
+    return ref->own[last].ep;
+  for (i = 0; i < ref->n_own; i++)
+    if (untried(call, ref->own[i].ep))
+      return ref->own[i].ep;
+  return NULL;
+}
+
+/* Whether a success there has something to move. */
+static bool elsewhere(const struct folb_call     *call,
+                      const struct folb_endpoint *ep)
+{
+  const struct folb_ref *ref = call->ref;
+
+  if (ref->fixed)
+    return ep !=
+           ref->own[atomic_load_explicit(&ref->last, memory_order_relaxed)].ep;
+  return call->context != NULL &&
+         ep != atomic_load_explicit(&call->context->bound,
+                                    memory_order_relaxed);
+}
+
+struct folb_endpoint *folb_choose_locked(struct folb_call *call,
+                                         uint64_t          now_ms)
+{
+  struct folb_endpoint *ep;
+
+  if (call->ref->fixed) {
+    ep = by_fixed(call);
+  } else {
+    ep = by_context(call, now_ms);
+    if (ep == NULL)
+      ep = last_resort(call, now_ms);
+  }
+  if (ep == NULL)
+    return NULL;
+  call->state &= ~(uint32_t)FOLB_ST_ELSEWHERE;
+  if (elsewhere(call, ep))
+    call->state |= FOLB_ST_ELSEWHERE;
+  if (!call->ref->fixed && ep->health.ejected &&
+      folb_health_usable(&ep->health, now_ms)) {
+    ep->health.trial = true;
+    call->state |= FOLB_ST_TRIAL;
+    folb_version_locked(ep->engine);
+  }
+  return ep;
+}

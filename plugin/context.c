@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * context.c - contexts: what is bound to an endpoint and fails over as one.
+ *
+ * Calls read the bound endpoint without a lock.  It is a member of the
+ * context's cluster, and members live as long as their cluster, which the
+ * context holds.
+ */
+#include "folb_int.h"
+
+struct folb_context *folb_context_new(struct folb_cluster *cluster)
+{
+  struct folb_context *context;
+
+  context = (struct folb_context *)folb_zalloc(&cluster->engine->env, 1,
+                                               sizeof(*context));
+  if (context == NULL)
+    return NULL;
+  context->cluster = cluster;
+  context->uses    = 1;
+  folb_implicit_hold_locked(cluster);
+  return context;
+}
+
+void folb_context_hold_locked(struct folb_context *context)
+{
+  if (context != NULL)
+    context->uses++;
+}
+
+void folb_context_unhold_locked(struct folb_context *context,
+                                struct folb_outbox  *out)
+{
+  while (context != NULL && --context->uses == 0) {
+    struct folb_context *replaced = context->replaced;
+
+    folb_implicit_unhold_locked(context->cluster, out);
+    folb_free(&out->engine->env, context);
+    context = replaced;
+  }
+}
+
+static struct folb_endpoint *context_bound(const struct folb_context *context)
+{
+  return atomic_load_explicit(&context->bound, memory_order_relaxed);
+}
+
+static void context_bind_locked(struct folb_context  *context,
+                                struct folb_endpoint *ep)
+{
+  atomic_store_explicit(&context->bound, ep, memory_order_release);
+  context->next = NULL;
+}
+
+/* A member now, drained or not, of the cluster's and the reference's kind. */
+static bool context_may_hold(const struct folb_ref      *ref,
+                             const struct folb_endpoint *ep)
+{
+  const struct folb_cluster *cluster = ref->cluster;
+  uint32_t                   i;
+
+  if (ep->address.kind !=
+      atomic_load_explicit(&ref->kind, memory_order_relaxed))
+    return false;
+  if (!cluster->implicit)
+    return ep->cluster == cluster && ep->member;
+  for (i = 0; i < cluster->n_members; i++)
+    if (cluster->members[i] == ep)
+      return true;
+  return false;
+}
+
+static struct folb_endpoint *first_own_member(const struct folb_ref *ref)
+{
+  uint32_t i;
+
+  for (i = 0; i < ref->n_own; i++)
+    if (context_may_hold(ref, folb_own_as(&ref->own[i])))
+      return folb_own_as(&ref->own[i]);
+  return NULL;
+}
+
+static bool names(const struct folb_ref *ref, const struct folb_endpoint *ep)
+{
+  uint32_t i;
+
+  for (i = 0; i < ref->n_own; i++)
+    if (ref->own[i].ep == ep || folb_own_as(&ref->own[i]) == ep)
+      return true;
+  return false;
+}
+
+/* Where a new context of the reference is bound; NULL: the policy says. */
+static struct folb_endpoint *context_start(const struct folb_ref *ref)
+{
+  if (ref->origin == FOLB_ORIGIN_LOOSE)
+    return first_own_member(ref);
+  if (ref->origin != FOLB_ORIGIN_REPLY || ref->parent_cluster != ref->cluster)
+    return NULL;
+  if (names(ref, ref->answered) && context_may_hold(ref, ref->answered))
+    return ref->answered;
+  return first_own_member(ref);
+}
+
+enum folb_status folb_context_open_locked(struct folb_ref    *ref,
+                                          struct folb_outbox *out)
+{
+  struct folb_context  *context = ref->parent;
+  struct folb_endpoint *start;
+
+  if (folb_policy_is(ref->cluster->policy, FOLB_POLICY_PER_REQUEST)) {
+    atomic_store_explicit(&ref->per_request, ref->cluster,
+                          memory_order_release);
+    return FOLB_OK;
+  }
+  if (atomic_load_explicit(&ref->context, memory_order_relaxed) != NULL)
+    return FOLB_OK;
+  start = context_start(ref);
+  /* Into the caller's context when that is at the endpoint that answered;
+   * what the reference held of it goes over. */
+  if (context != NULL && start != NULL && start == ref->answered &&
+      context_bound(context) == start) {
+    ref->parent = NULL;
+  } else {
+    context = folb_context_new(ref->cluster);
+    if (context == NULL)
+      return FOLB_ENOMEM;
+    if (start == NULL && ref->retired != NULL &&
+        context_bound(ref->retired) != NULL &&
+        context_may_hold(ref, context_bound(ref->retired)))
+      start = context_bound(ref->retired);
+    atomic_init(&context->bound, start);
+    folb_context_unhold_locked(ref->parent, out);
+    ref->parent = NULL;
+  }
+  atomic_store_explicit(&ref->context, context, memory_order_release);
+  return FOLB_OK;
+}
+
+/* The reference alone goes to ep.  Without memory it stays where it is. */
+static void context_leave_locked(struct folb_ref *ref, struct folb_context *old,
+                                 struct folb_endpoint *ep)
+{
+  struct folb_context *fresh;
+
+  if (old->replaced != NULL && old->uses == 1) {
+    context_bind_locked(old, ep);
+    return;
+  }
+  fresh = folb_context_new(old->cluster);
+  if (fresh == NULL)
+    return;
+  atomic_init(&fresh->bound, ep);
+  fresh->replaced = old;
+  atomic_store_explicit(&ref->context, fresh, memory_order_release);
+}
+
+void folb_context_settle_locked(struct folb_call *call, uint64_t now_ms)
+{
+  struct folb_context  *context = call->context;
+  struct folb_endpoint *ep      = call->endpoint, *bound;
+
+  if (context == NULL || context->cluster != call->ref->cluster)
+    return;
+  bound = context_bound(context);
+  if (bound == ep || !context_may_hold(call->ref, ep))
+    return;
+  if ((call->state & FOLB_ST_ALONE) != 0) {
+    if (atomic_load_explicit(&call->ref->context, memory_order_relaxed) ==
+        context)
+      context_leave_locked(call->ref, context, ep);
+    return;
+  }
+  if (bound == NULL || bound == call->from ||
+      !folb_pickable_locked(context->cluster, bound, now_ms))
+    context_bind_locked(context, ep);
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * endpoint.c - the registry of addresses, their counters and their health.
+ *
+ * A record of an address that is or ever was a member lives as long as the
+ * engine, because it keeps identifying its cluster.  Every other record lives
+ * while something uses it.
+ *
+ * Letting go of a record's user races with calls that begin: those count
+ * begun first and look at blocked then, this side sets blocked first and
+ * looks at the counters then, all sequentially consistent.  So either the call
+ * sees the block and takes the slow path, or it is seen as outstanding.
+ */
+#include "folb_int.h"
+
+#define BUCKETS_FIRST 64u
+
+static uint64_t endpoint_hash(const struct folb_address *a)
+{
+  uint64_t seed = FOLB_HASH_SEED + ((uint64_t)a->kind << 16) + a->port;
+
+  return folb_hash(seed, a->host, strlen(a->host));
+}
+
+static struct folb_endpoint **endpoint_bucket(struct folb_engine        *engine,
+                                              const struct folb_address *a)
+{
+  return &engine->buckets[endpoint_hash(a) & (engine->n_buckets - 1)];
+}
+
+struct folb_endpoint *folb_endpoint_find_locked(struct folb_engine *engine,
+                                                const struct folb_address *a)
+{
+  struct folb_endpoint *ep;
+
+  if (engine->n_buckets == 0)
+    return NULL;
+  ep = *endpoint_bucket(engine, a);
+  while (ep != NULL && !folb_address_equal(&ep->address, a))
+    ep = ep->next;
+  return ep;
+}
+
+/* Keeps about one record a bucket.  Only the first table is necessary. */
+static bool endpoint_room_locked(struct folb_engine *engine)
+{
+  struct folb_endpoint **buckets, *ep;
+  uint32_t               n;
+
+  if (engine->n_endpoints < engine->n_buckets)
+    return true;
+  n = engine->n_buckets == 0 ? BUCKETS_FIRST : engine->n_buckets * 2;
+  buckets =
+      (struct folb_endpoint **)folb_zalloc(&engine->env, n, sizeof(*buckets));
+  if (buckets == NULL)
+    return engine->n_buckets != 0;
+  folb_free(&engine->env, engine->buckets);
+  engine->buckets   = buckets;
+  engine->n_buckets = n;
+  for (ep = engine->oldest; ep != NULL; ep = ep->newer) {
+    struct folb_endpoint **bucket = endpoint_bucket(engine, &ep->address);
+
+    ep->next = *bucket;
+    *bucket  = ep;
+  }
+  return true;
+}
+
+static struct folb_endpoint *endpoint_new(struct folb_engine        *engine,
+                                          const struct folb_address *a)
+{
+  struct folb_endpoint *ep;
+  uintptr_t             at;
+  char                 *block;
+
+  block = (char *)folb_zalloc(&engine->env, 1, sizeof(*ep) + FOLB_LINE - 1);
+  if (block == NULL)
+    return NULL;
+  at = (uintptr_t)block % FOLB_LINE;
+  ep = (struct folb_endpoint *)(void *)(block +
+                                        (at == 0 ? 0 : FOLB_LINE - at));
+  ep->block = block;
+  if (!a->numeric && a->kind != FOLB_KIND_UNIX) {
+    ep->host = folb_host_get_locked(engine, a->host);
+    if (ep->host == NULL) {
+      folb_free(&engine->env, block);
+      return NULL;
+    }
+  }
+  ep->engine  = engine;
+  ep->address = *a;
+  ep->text    = ep->text_buf;
+  folb_address_format(a, ep->text_buf, sizeof(ep->text_buf));
+  return ep;
+}
+
+struct folb_endpoint *folb_endpoint_get_locked(struct folb_engine *engine,
+                                               const struct folb_address *a)
+{
+  struct folb_endpoint *ep = folb_endpoint_find_locked(engine, a);
+  struct folb_endpoint **bucket;
+
+  if (ep == NULL) {
+    if (!endpoint_room_locked(engine))
+      return NULL;
+    ep = endpoint_new(engine, a);
+    if (ep == NULL)
+      return NULL;
+    bucket    = endpoint_bucket(engine, a);
+    ep->next  = *bucket;
+    *bucket   = ep;
+    ep->older = engine->newest;
+    if (ep->older != NULL)
+      ep->older->newer = ep;
+    else
+      engine->oldest = ep;
+    engine->newest = ep;
+    engine->n_endpoints++;
+  }
+  ep->uses++;
+  return ep;
+}
+
+static void endpoint_free_locked(struct folb_endpoint *ep)
+{
+  struct folb_engine    *engine = ep->engine;
+  struct folb_endpoint **at     = endpoint_bucket(engine, &ep->address);
+
+  while (*at != ep)
+    at = &(*at)->next;
+  *at = ep->next;
+  if (ep->older != NULL)
+    ep->older->newer = ep->newer;
+  else
+    engine->oldest = ep->newer;
+  if (ep->newer != NULL)
+    ep->newer->older = ep->older;
+  else
+    engine->newest = ep->older;
+  engine->n_endpoints--;
+  if (ep->host != NULL)
+    folb_host_unuse_locked(engine, ep->host);
+  folb_free(&engine->env, ep->block);
+}
+
+uint64_t folb_endpoint_outstanding(const struct folb_endpoint *ep)
+{
+  uint64_t ended = atomic_load(&ep->successes);
+  uint64_t begun;
+  size_t   i;
+
+  for (i = 0; i < FOLB_OUTCOME_COUNT; i++)
+    ended += atomic_load(&ep->failures[i]);
+  /* Read last, so that an attempt which ends meanwhile is not seen ended
+   * without having begun; one taken back may still make it smaller. */
+  begun = atomic_load(&ep->begun);
+  return begun > ended ? begun - ended : 0;
+}
+
+/* user goes to the outbox, under a pin of its own. */
+static void endpoint_let_go_locked(struct folb_endpoint *ep,
+                                   struct folb_outbox   *out)
+{
+  void *user = atomic_exchange(&ep->user, NULL);
+
+  if (user == NULL)
+    return;
+  ep->uses++;
+  ep->released_user = user;
+  ep->next_released = out->released;
+  out->released     = ep;
+}
+
+void folb_endpoint_settle_locked(struct folb_endpoint *ep,
+                                 struct folb_outbox   *out)
+{
+  if (ep->uses != 0 || ep->member || folb_endpoint_outstanding(ep) != 0)
+    return;
+  endpoint_let_go_locked(ep, out);
+  if (ep->uses == 0 && ep->cluster == NULL)
+    endpoint_free_locked(ep);
+}
+
+void folb_endpoint_unpin_locked(struct folb_endpoint *ep,
+                                struct folb_outbox   *out)
+{
+  ep->uses--;
+  folb_endpoint_settle_locked(ep, out);
+}
+
+void folb_endpoint_block_locked(struct folb_endpoint *ep, uint32_t set,
+                                uint32_t clear)
+{
+  uint32_t old = folb_blocked(ep);
+
+  if (((old & ~clear) | set) == old)
+    return;
+  atomic_store(&ep->blocked, (old & ~clear) | set);
+  folb_version_locked(ep->engine);
+}
+
+/* A new ejection or avoidance of ms, or none if that is 0. */
+static void endpoint_out_locked(struct folb_endpoint *ep,
+                                enum folb_event_type type, uint64_t ms,
+                                const char *why, struct folb_outbox *out)
+{
+  if (ms == 0)
+    return;
+  ep->ejections += type == FOLB_EVENT_EJECTED;
+  atomic_fetch_add(&ep->epoch, 1);
+  folb_endpoint_block_locked(ep, FOLB_BLOCK_EJECTED, 0);
+  folb_version_locked(ep->engine);
+  folb_outbox_add_locked(out, ep, type, ms, why);
+}
+
+void folb_endpoint_eject_locked(struct folb_endpoint *ep, uint64_t now_ms,
+                                const char *why, struct folb_outbox *out)
+{
+  const struct folb_config *config = ep->engine->config;
+  uint64_t                  ms;
+
+  if (config->eject_ms == 0)
+    return;
+  ms = folb_health_eject(&ep->health, config->eject_ms, config->eject_max_ms,
+                         folb_random_locked(ep->engine), now_ms);
+  endpoint_out_locked(ep, FOLB_EVENT_EJECTED, ms, why, out);
+}
+
+void folb_endpoint_avoid_locked(struct folb_endpoint *ep, uint64_t now_ms,
+                                const char *why, struct folb_outbox *out)
+{
+  uint64_t ms =
+      folb_health_avoid(&ep->health, ep->engine->config->eject_ms, now_ms);
+
+  endpoint_out_locked(ep, FOLB_EVENT_AVOIDED, ms, why, out);
+}
+
+void folb_endpoints_end(struct folb_engine *engine, struct folb_outbox *out)
+{
+  struct folb_endpoint *ep;
+
+  folb_lock(engine);
+  for (ep = engine->oldest; ep != NULL; ep = ep->newer)
+    endpoint_let_go_locked(ep, out);
+  folb_unlock(engine);
+}
+
+void folb_endpoints_free(struct folb_engine *engine)
+{
+  while (engine->oldest != NULL)
+    endpoint_free_locked(engine->oldest);
+  folb_free(&engine->env, engine->buckets);
+}
+
+const struct folb_address *
+folb_endpoint_address(const struct folb_endpoint *ep)
+{
+  return &ep->address;
+}
+
+const char *folb_endpoint_text(const struct folb_endpoint *ep)
+{
+  return ep->text;
+}
+
+void *folb_endpoint_user(const struct folb_endpoint *ep)
+{
+  return atomic_load_explicit(&ep->user, memory_order_acquire);
+}
+
+void *folb_endpoint_set_user(struct folb_endpoint *ep, void *user)
+{
+  void *there = NULL;
+
+  if (atomic_compare_exchange_strong(&ep->user, &there, user))
+    return user;
+  return there;
+}
+
+bool folb_endpoint_usable(const struct folb_endpoint *ep)
+{
+  struct folb_engine *engine = ep->engine;
+  uint64_t            now_ms;
+  bool                usable;
+
+  if ((folb_blocked(ep) & FOLB_BLOCK_EJECTED) == 0)
+    return true;
+  now_ms = folb_now(engine);
+  folb_lock(engine);
+  usable = !ep->health.ejected || now_ms >= ep->health.until_ms;
+  folb_unlock(engine);
+  return usable;
+}

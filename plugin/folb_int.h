@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * folb_int.h - what the stateful files of the engine share.
+ *
+ * Locks, in this order, each plain and none held over a callback other than
+ * realloc and random:
+ *   engine->source_lock  one change of membership at a time
+ *   engine->lock         everything marked "lock"; every path but the two of
+ *                        a call that finds its endpoint fine
+ *   the threads' lock    per-thread entries of all threads (thread.c)
+ * A name that ends in _locked is called with engine->lock held.
+ */
+#ifndef FOLB_INT_H
+#define FOLB_INT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <folb/folb.h>
+#include <folb/folb_policy.h>
+
+#include "alloc.h"
+#include "health.h"
+#include "text.h"
+
+#define FOLB_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define FOLB_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* Endpoints start on a line of their own, so that counters of one do not
+ * slow down another; it also leaves the low bits of a pointer for marks. */
+#define FOLB_LINE 64u
+
+struct folb_outbox;
+struct folb_snapshot;
+
+/* ---- hosts ------------------------------------------------------------- */
+
+/* A host name of at least one endpoint.  All of it: lock. */
+struct folb_host {
+  struct folb_host *next;     /* of its bucket                               */
+  struct folb_host *next_ask; /* of an outbox                                */
+  uint32_t          uses;     /* endpoints and outboxes                      */
+  uint32_t          members;  /* endpoints that are members                  */
+  uint64_t          answer;   /* 0: none yet                                 */
+  bool              asked;
+  bool              failed;
+  bool              warned;
+  uint32_t          n;
+  char (*numeric)[FOLB_HOST_TEXT];
+  char name[]; /* constant */
+};
+
+/* ---- endpoints --------------------------------------------------------- */
+
+enum {
+  FOLB_BLOCK_EJECTED = 1, /* also after its end, until one succeeded         */
+  FOLB_BLOCK_DRAINED = 2,
+  FOLB_BLOCK_REMOVED = 4
+};
+
+struct folb_endpoint {
+  /* Read by every call.  Written: lock. */
+  _Alignas(FOLB_LINE) _Atomic uint32_t blocked; /* 0: nothing in the way     */
+  _Atomic uint32_t    epoch; /* ejections and avoidances so far              */
+  _Atomic(void *)     user;
+  struct folb_engine *engine; /* constant */
+  const char         *text;   /* constant */
+
+  /* begun - successes - failures are outstanding: two counters a call. */
+  _Alignas(FOLB_LINE) _Atomic uint64_t begun;
+  _Atomic uint64_t successes;
+  _Atomic uint64_t failures[FOLB_OUTCOME_COUNT];
+
+  /* constant */
+  _Alignas(FOLB_LINE) struct folb_address address;
+  struct folb_host *host; /* NULL: numeric or a path                         */
+  void             *block;
+  char              text_buf[FOLB_ADDRESS_TEXT];
+
+  /* lock */
+  struct folb_health    health;
+  uint64_t              ejections;
+  struct folb_endpoint *next; /* of its bucket                               */
+  struct folb_endpoint *older, *newer;
+  struct folb_endpoint *next_released; /* of an outbox                       */
+  void                 *released_user;
+  uint64_t              uses; /* references, implicit clusters, pins         */
+  struct folb_cluster  *cluster; /* configured one it is or was a member of  */
+  uint32_t              weight;
+  bool                  member;
+  char                  name[FOLB_NAME_MAX + 1];
+
+  /* source_lock */
+  struct folb_plan *plan;
+  uint32_t          planned_weight;
+};
+
+static inline uint32_t folb_blocked(const struct folb_endpoint *ep)
+{
+  return atomic_load_explicit(&ep->blocked, memory_order_relaxed);
+}
+
+/* ---- clusters ---------------------------------------------------------- */
+
+/* Immutable but for refs. */
+struct folb_snapshot {
+  _Atomic uint32_t              refs;
+  struct folb_engine           *engine;
+  const struct folb_policy_ops *policy;
+  struct folb_policy_view       view; /* members of weight 0 left out        */
+  struct folb_endpoint        **eps;  /* of the positions of the view        */
+  const uint32_t               *all;  /* 0, 1, ... n - 1                     */
+  int                           kind; /* of all members; -1: several         */
+  void                         *state;
+  /* What the policy picks in its turns while all members are candidates; NULL
+   * when that is not a matter of turns alone, or too long to be written out. */
+  struct folb_endpoint        **sequence;
+  uint32_t                      cycle; /* entries of sequence                */
+};
+
+struct folb_cluster {
+  /* constant */
+  uint64_t                      serial; /* never used again in the process   */
+  struct folb_engine           *engine;
+  const struct folb_policy_ops *policy;
+  bool                          implicit;
+  int                           source; /* -1: shared by all                 */
+  char                          label[FOLB_NAME_MAX + 1];
+
+  _Atomic(struct folb_snapshot *) snapshot; /* written: lock                 */
+
+  /* lock */
+  struct folb_cluster   *next; /* of configured ones, or of its bucket       */
+  uint64_t               uses; /* of an implicit one                         */
+  uint64_t               hash; /* of an implicit one's addresses             */
+  uint64_t               turn; /* the next one of contexts and threads       */
+  uint32_t               n_members;
+  struct folb_endpoint **members;  /* as configured, drained ones too        */
+  struct folb_endpoint **rotation; /* the same, shuffled                     */
+};
+
+static inline struct folb_snapshot *folb_snapshot_of(struct folb_cluster *c)
+{
+  return atomic_load_explicit(&c->snapshot, memory_order_acquire);
+}
+
+static inline bool folb_policy_is(const struct folb_policy_ops *policy,
+                                  uint32_t                      use)
+{
+  return (policy->uses & use) != 0;
+}
+
+/* ---- contexts and references ------------------------------------------- */
+
+struct folb_context {
+  _Atomic(struct folb_endpoint *) bound; /* written: lock; NULL: not opened  */
+  struct folb_cluster *cluster;          /* constant                         */
+  /* lock */
+  struct folb_endpoint *next; /* where all go together that leave bound      */
+  uint64_t              uses;
+  /* The context a reference had before: a call that goes on may still look
+   * at it, so it lives as long as its successor. */
+  struct folb_context *replaced;
+};
+
+struct folb_ref_own {
+  struct folb_endpoint           *ep;
+  _Atomic(struct folb_endpoint *) as; /* the member it is, by text or name   */
+  uint32_t                        profile;
+};
+
+struct folb_ref {
+  _Atomic(struct folb_context *) context;     /* written: lock               */
+  _Atomic(struct folb_cluster *) per_request; /* its cluster if that is so   */
+  /* generation << 2 | enum folb_managed; 0: never decided. */
+  _Atomic uint64_t    decided;
+  struct folb_engine *engine; /* constant */
+  _Atomic uint32_t    refs;
+  _Atomic uint32_t    matched; /* own address that identified the cluster    */
+  _Atomic uint32_t    kind;    /* of its candidates                          */
+  _Atomic uint32_t    last;    /* own address a fixed one worked at          */
+  _Atomic bool        asked;   /* its own names were asked for               */
+  bool                fixed;   /* constant */
+  enum folb_origin    origin;  /* constant */
+  /* lock */
+  struct folb_cluster  *cluster;
+  struct folb_cluster  *implicit; /* held, also after it left it             */
+  struct folb_context  *retired;  /* of the implicit cluster it left          */
+  struct folb_context  *parent;   /* FOLB_ORIGIN_REPLY; NULL: none           */
+  struct folb_cluster  *parent_cluster; /* held if implicit                  */
+  struct folb_endpoint *answered;
+  uint32_t              n_own; /* constant */
+  struct folb_ref_own   own[];
+};
+
+static inline struct folb_endpoint *folb_own_as(const struct folb_ref_own *own)
+{
+  struct folb_endpoint *as =
+      atomic_load_explicit(&own->as, memory_order_relaxed);
+
+  return as != NULL ? as : own->ep;
+}
+
+static inline uint32_t folb_ref_kind(const struct folb_ref *ref)
+{
+  return atomic_load_explicit(&ref->kind, memory_order_relaxed);
+}
+
+/* ---- engine ------------------------------------------------------------ */
+
+#define FOLB_IMPLICIT_BUCKETS 256u
+#define FOLB_HOST_BUCKETS     256u
+
+struct folb_engine {
+  /* constant */
+  struct folb_config *config;
+  struct folb_env     env;
+
+  _Atomic uint64_t generation; /* from 1; written: lock                      */
+  _Atomic uint64_t version;    /* of who may be picked; written: lock        */
+
+  pthread_mutex_t source_lock;
+  pthread_mutex_t lock;
+
+  /* lock */
+  uint64_t               refs; /* 1 of the host, 1 a reference               */
+  uint32_t               random[4];
+  bool                   ever_member;
+  uint32_t              *scratch; /* room for the largest view               */
+  uint32_t               n_scratch;
+  struct folb_cluster   *clusters; /* configured, in order of appearance     */
+  struct folb_endpoint **buckets;
+  uint32_t               n_buckets; /* power of two                          */
+  uint32_t               n_endpoints;
+  struct folb_endpoint  *oldest, *newest;
+  uint64_t               answers;
+  struct folb_cluster   *implicit[FOLB_IMPLICIT_BUCKETS];
+  struct folb_host      *hosts[FOLB_HOST_BUCKETS];
+
+  /* source_lock */
+  struct folb_member_list *sources[FOLB_SOURCE_COUNT];
+  uint64_t                *warned; /* hashes of texts warned about           */
+  uint32_t                 n_warned;
+};
+
+static inline void folb_lock(struct folb_engine *engine)
+{
+  (void)pthread_mutex_lock(&engine->lock);
+}
+static inline void folb_unlock(struct folb_engine *engine)
+{
+  (void)pthread_mutex_unlock(&engine->lock);
+}
+
+/* engine.c */
+uint64_t folb_now(const struct folb_engine *engine);
+uint32_t folb_random_locked(struct folb_engine *engine);
+bool     folb_logs(const struct folb_engine *engine, int level);
+/* Formats only if the level is logged.  No lock of ours held. */
+void folb_log(struct folb_engine *engine, int level, const char *format, ...)
+    FOLB_PRINTF(3, 4);
+void folb_generation_locked(struct folb_engine *engine);
+static inline void folb_version_locked(struct folb_engine *engine)
+{
+  atomic_fetch_add_explicit(&engine->version, 1, memory_order_release);
+}
+/* Frees the engine when nobody holds it. */
+void folb_engine_unref(struct folb_engine *engine);
+/* FNV-1a. */
+uint64_t folb_hash(uint64_t seed, const void *data, size_t len);
+#define FOLB_HASH_SEED 14695981039346656037u
+
+/* outbox.c: what is told to the host once the lock is given back. */
+#define FOLB_OUTBOX_INLINE 8u
+struct folb_outbox_item {
+  struct folb_endpoint *ep; /* pinned */
+  enum folb_event_type  type;
+  uint64_t              ms;
+  const char           *why; /* NULL: not said */
+};
+struct folb_outbox {
+  struct folb_engine      *engine;
+  struct folb_outbox_item *items;
+  uint32_t                 n, max;
+  struct folb_endpoint    *released; /* pinned */
+  struct folb_host        *asks;     /* pinned */
+  struct folb_outbox_item  inline_items[FOLB_OUTBOX_INLINE];
+};
+void folb_outbox_init(struct folb_outbox *out, struct folb_engine *engine);
+static inline bool folb_outbox_full(const struct folb_outbox *out)
+{
+  return out->n == out->max;
+}
+void folb_outbox_add_locked(struct folb_outbox *out, struct folb_endpoint *ep,
+                            enum folb_event_type type, uint64_t ms,
+                            const char *why);
+/* Calls back; leaves the outbox empty.  No lock of ours held. */
+void folb_outbox_deliver(struct folb_outbox *out);
+
+/* endpoint.c */
+struct folb_endpoint *folb_endpoint_find_locked(struct folb_engine *engine,
+                                                const struct folb_address *a);
+/* Pinned: uses is one more.  NULL: out of memory. */
+struct folb_endpoint *folb_endpoint_get_locked(struct folb_engine *engine,
+                                               const struct folb_address *a);
+void folb_endpoint_unpin_locked(struct folb_endpoint *ep,
+                                struct folb_outbox   *out);
+/* Lets go of user, and of the record, if nobody needs them any more. */
+void folb_endpoint_settle_locked(struct folb_endpoint *ep,
+                                 struct folb_outbox   *out);
+void folb_endpoint_block_locked(struct folb_endpoint *ep, uint32_t set,
+                                uint32_t clear);
+uint64_t folb_endpoint_outstanding(const struct folb_endpoint *ep);
+void     folb_endpoint_eject_locked(struct folb_endpoint *ep, uint64_t now_ms,
+                                    const char *why, struct folb_outbox *out);
+void     folb_endpoint_avoid_locked(struct folb_endpoint *ep, uint64_t now_ms,
+                                    const char *why, struct folb_outbox *out);
+void     folb_endpoints_end(struct folb_engine *engine, struct folb_outbox *out);
+void     folb_endpoints_free(struct folb_engine *engine);
+
+/* host.c */
+struct folb_host *folb_host_get_locked(struct folb_engine *engine,
+                                       const char         *name);
+void folb_host_unuse_locked(struct folb_engine *engine, struct folb_host *host);
+/* Asks the host unless that was done. */
+void folb_host_ask_locked(struct folb_host *host, struct folb_outbox *out);
+bool folb_host_open(const struct folb_engine *engine,
+                    const struct folb_host   *host);
+bool folb_hosts_open_locked(const struct folb_engine *engine);
+/* The endpoint that is or was a member and has the address by text or by
+ * what names resolve to, or NULL. */
+struct folb_endpoint *folb_host_match_locked(struct folb_endpoint *ep);
+
+/* cluster.c */
+enum folb_status folb_snapshot_new(struct folb_engine           *engine,
+                                   const struct folb_policy_ops *policy,
+                                   struct folb_endpoint *const  *eps,
+                                   const uint32_t *weights, uint32_t n,
+                                   struct folb_snapshot **out);
+void             folb_snapshot_release(struct folb_snapshot *snapshot);
+static inline struct folb_snapshot *
+folb_snapshot_retain(struct folb_snapshot *snapshot)
+{
+  atomic_fetch_add_explicit(&snapshot->refs, 1, memory_order_relaxed);
+  return snapshot;
+}
+/* The turn in another snapshot of the cluster that goes on where it was. */
+uint64_t folb_snapshot_turn(const struct folb_snapshot *from,
+                            const struct folb_snapshot *to, uint64_t turn);
+struct folb_cluster *folb_cluster_new(struct folb_engine           *engine,
+                                      const struct folb_policy_ops *policy,
+                                      const char *label, int source);
+void folb_cluster_free(struct folb_cluster *cluster);
+/* The snapshot becomes the cluster's. */
+void folb_cluster_publish_locked(struct folb_cluster  *cluster,
+                                 struct folb_snapshot *snapshot);
+bool folb_scratch_locked(struct folb_engine *engine, uint32_t n);
+/* The implicit cluster of these endpoints, held; NULL: out of memory. */
+struct folb_cluster *folb_implicit_locked(struct folb_engine          *engine,
+                                          struct folb_endpoint *const *eps,
+                                          uint32_t                     n);
+void folb_implicit_hold_locked(struct folb_cluster *cluster);
+void folb_implicit_unhold_locked(struct folb_cluster *cluster,
+                                 struct folb_outbox  *out);
+
+/* thread.c */
+#define FOLB_TURNS 16u
+/* A thread's place in the rotation of a cluster; its own but for being
+ * dropped, which takes the threads' lock. */
+struct folb_turns {
+  _Atomic uint64_t      serial; /* of the cluster; 0: free                   */
+  struct folb_snapshot *snapshot;
+  struct folb_endpoint *const *sequence; /* the snapshot's, while all members
+                                            are usable; else NULL            */
+  const uint32_t       *candidates; /* usable ones at version                */
+  uint32_t              n;          /* 0: there are none, or no memory       */
+  uint32_t              random;
+  uint64_t              version;
+  uint64_t              expiry; /* when the next ejection ends               */
+  uint64_t              turn;
+  uint32_t             *room;
+  uint32_t              n_room;
+};
+struct folb_thread {
+  struct folb_turns   turns[FOLB_TURNS];
+  struct folb_thread *prev, *next;
+};
+extern _Thread_local struct folb_thread *folb_thread_self
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+/* This thread's turns in the cluster, up to date; NULL: out of memory. */
+struct folb_turns *folb_turns_locked(struct folb_cluster *cluster,
+                                     uint64_t             now_ms);
+void               folb_threads_drop(struct folb_engine *engine);
+void               folb_threads_before_fork(void);
+void               folb_threads_after_fork(bool child);
+
+/* policy.c */
+extern const struct folb_policy_ops folb_policy_ordered;
+extern const struct folb_policy_ops folb_policy_ic_based;
+extern const struct folb_policy_ops folb_policy_ic_based_weighted;
+extern const struct folb_policy_ops folb_policy_per_request;
+extern const struct folb_policy_ops folb_policy_per_request_weighted;
+void                                folb_policy_engines(int change);
+/* Position among ascending candidates of the first one >= member. */
+uint32_t folb_policy_lower(const uint32_t *candidates, uint32_t n,
+                           uint32_t member);
+/* pick, range-checked: one that is no candidate is replaced. */
+struct folb_pick_out folb_policy_pick(const struct folb_snapshot *snapshot,
+                                      const struct folb_pick_in  *in);
+
+/* context.c */
+struct folb_context *folb_context_new(struct folb_cluster *cluster);
+void folb_context_hold_locked(struct folb_context *context);
+void folb_context_unhold_locked(struct folb_context *context,
+                                struct folb_outbox  *out);
+/* Gives the reference its context, if it is to have one. */
+enum folb_status folb_context_open_locked(struct folb_ref *ref, struct folb_outbox *out);
+/* After the call succeeded at its endpoint. */
+void folb_context_settle_locked(struct folb_call *call, uint64_t now_ms);
+
+/* ref.c */
+enum folb_managed folb_ref_decide_locked(struct folb_ref *ref, bool resolve,
+                                         struct folb_outbox *out);
+
+/* choose.c */
+/* Whether a policy or a context may pick it for the cluster. */
+bool folb_pickable_locked(const struct folb_cluster  *cluster,
+                          const struct folb_endpoint *ep, uint64_t now_ms);
+/* The next endpoint of the pass, begun, or NULL. */
+struct folb_endpoint *folb_choose_locked(struct folb_call *call,
+                                         uint64_t          now_ms);
+/* Whether there is another candidate without any of the marks. */
+bool folb_another_locked(const struct folb_call *call, unsigned marks,
+                         bool usable, bool other, uint64_t now_ms);
+
+/* tried.c: the endpoints of an invocation, with marks. */
+enum {
+  FOLB_TRIED = 1, /* in this pass                                            */
+  FOLB_SAMED = 2, /* given a second connection                               */
+  FOLB_GONE  = 4, /* not to be tried again in this invocation                */
+  FOLB_SHUN  = 8, /* to be avoided once another one has answered             */
+  FOLB_MARKS = 15
+};
+unsigned folb_tried(const struct folb_call *call,
+                    const struct folb_endpoint *ep);
+/* False: out of memory. */
+bool folb_tried_add(struct folb_call *call, struct folb_endpoint *ep,
+                    unsigned marks);
+void folb_tried_clear(struct folb_call *call, unsigned marks);
+/* Takes the mark off one endpoint that has it and returns that, or NULL. */
+struct folb_endpoint *folb_tried_take(struct folb_call *call, unsigned mark);
+void                  folb_tried_free(struct folb_call *call);
+
+/* Of folb_call.state; 0: a success needs no more than its counter. */
+enum {
+  FOLB_ST_TRIAL    = 1,  /* is the trial of its endpoint                   */
+  FOLB_ST_RESENT   = 2,
+  FOLB_ST_ALONE    = 4,  /* only the reference moves, not its context      */
+  FOLB_ST_FAILED   = 8,  /* at one endpoint                                */
+  FOLB_ST_ELSEWHERE = 16, /* not at the context's endpoint                 */
+  FOLB_ST_SLEEPING = 32,
+  FOLB_ST_SHUNS    = 64
+};
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * health.c - when an endpoint is tried and when it is left alone.
+ *
+ *   usable    --failure--> ejected until T, level + 1
+ *   ejected   failures and old successes change nothing; at T: one trial
+ *   trial     success: usable, level 0; failure: ejected again, longer; any
+ *             other end: the next one may try
+ *
+ * An avoidance is an ejection of FOLB_AVOID_MS that leaves the level alone.
+ */
+#include "health.h"
+
+/* Beyond it first << level has passed every accepted maximum (24 h of 1 ms
+ * are below 1 << 27). */
+#define LEVEL_MAX 27u
+
+uint64_t folb_jitter(uint64_t ms, uint32_t random)
+{
+  return ms * (800u + random % 401u) / 1000u;
+}
+
+bool folb_health_usable(const struct folb_health *health, uint64_t now_ms)
+{
+  return !health->ejected || (now_ms >= health->until_ms && !health->trial);
+}
+
+bool folb_health_counts(const struct folb_health *health, uint64_t now_ms,
+                        bool fresh, bool trial)
+{
+  if (!fresh)
+    return false;
+  if (!health->ejected || trial)
+    return true;
+  return now_ms >= health->until_ms && !health->trial;
+}
+
+uint64_t folb_health_eject(struct folb_health *health, uint32_t first_ms,
+                           uint32_t max_ms, uint32_t random, uint64_t now_ms)
+{
+  uint64_t ms;
+
+  if (first_ms == 0)
+    return 0;
+  ms = (uint64_t)first_ms << health->level;
+  if (ms > max_ms)
+    ms = max_ms;
+  ms = folb_jitter(ms, random);
+  if (ms == 0)
+    ms = 1;
+  if (health->level < LEVEL_MAX)
+    health->level++;
+  health->ejected  = true;
+  health->trial    = false;
+  health->until_ms = now_ms + ms;
+  return ms;
+}
+
+uint64_t folb_health_avoid(struct folb_health *health, uint32_t first_ms,
+                           uint64_t now_ms)
+{
+  uint64_t until_ms = now_ms + FOLB_AVOID_MS;
+
+  if (first_ms == 0 || (health->ejected && health->until_ms >= until_ms))
+    return 0;
+  health->ejected  = true;
+  health->trial    = false;
+  health->until_ms = until_ms;
+  return FOLB_AVOID_MS;
+}
+
+bool folb_health_restore(struct folb_health *health)
+{
+  bool ended = health->ejected;
+
+  health->ejected = false;
+  health->trial   = false;
+  health->level   = 0;
+  return ended;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * health.h - whether an endpoint is tried, as a pure state machine: time and
+ * randomness are arguments.
+ */
+#ifndef FOLB_HEALTH_H
+#define FOLB_HEALTH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct folb_health {
+  uint64_t until_ms; /* when the ejection ends; only while ejected           */
+  uint32_t level;    /* ejections in a row: the next lasts first << level    */
+  bool     ejected;  /* until an attempt succeeds, also after until_ms       */
+  bool     trial;    /* the ejection has ended and one call tries            */
+};
+
+/* How long an avoidance without doubling lasts. */
+#define FOLB_AVOID_MS 1000u
+
+/* Whether a new attempt may go there as to any other. */
+bool folb_health_usable(const struct folb_health *health, uint64_t now_ms);
+/* Whether a failure tells anything new.  fresh: the attempt began after the
+ * current ejection; trial: it is the trial. */
+bool folb_health_counts(const struct folb_health *health, uint64_t now_ms,
+                        bool fresh, bool trial);
+/* Both return for how long, 0 when the configuration forbids or an ejection
+ * lasts longer anyway. */
+uint64_t folb_health_eject(struct folb_health *health, uint32_t first_ms,
+                           uint32_t max_ms, uint32_t random, uint64_t now_ms);
+uint64_t folb_health_avoid(struct folb_health *health, uint32_t first_ms,
+                           uint64_t now_ms);
+/* A fresh success: true when it ended an ejection. */
+bool folb_health_restore(struct folb_health *health);
+/* ms, 20 % less to 20 % more. */
+uint64_t folb_jitter(uint64_t ms, uint32_t random);
+
+#endif

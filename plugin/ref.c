@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * ref.c - references: their own addresses, and which cluster they belong to.
+ */
+#include "folb_int.h"
+
+/* ---- life ------------------------------------------------------------------ */
+
+static bool own_listed(const struct folb_ref *ref,
+                       const struct folb_endpoint *ep)
+{
+  uint32_t i;
+
+  for (i = 0; i < ref->n_own; i++)
+    if (ref->own[i].ep == ep)
+      return true;
+  return false;
+}
+
+static bool own_fill_locked(struct folb_ref            *ref,
+                            const struct folb_ref_spec *spec,
+                            struct folb_outbox         *out)
+{
+  uint32_t i;
+
+  for (i = 0; i < spec->n_own; i++) {
+    struct folb_endpoint *ep =
+        folb_endpoint_get_locked(ref->engine, &spec->own[i].address);
+
+    if (ep == NULL)
+      return false;
+    if (own_listed(ref, ep)) {
+      folb_endpoint_unpin_locked(ep, out);
+      continue;
+    }
+    ref->own[ref->n_own].ep      = ep;
+    ref->own[ref->n_own].profile = spec->own[i].profile;
+    ref->n_own++;
+  }
+  return true;
+}
+
+/* The parent's side is kept, not its present endpoint: when the reference is
+ * first used, the call that brought it may have moved the context. */
+static void parent_set_locked(struct folb_ref            *ref,
+                              const struct folb_ref_spec *spec)
+{
+  if (ref->origin != FOLB_ORIGIN_REPLY)
+    return;
+  if (spec->parent == NULL || spec->answered == NULL || spec->parent->fixed ||
+      spec->parent->cluster == NULL) {
+    ref->origin = FOLB_ORIGIN_FRESH;
+    return;
+  }
+  ref->answered = spec->answered;
+  ref->answered->uses++;
+  ref->parent_cluster = spec->parent->cluster;
+  folb_implicit_hold_locked(ref->parent_cluster);
+  ref->parent =
+      atomic_load_explicit(&spec->parent->context, memory_order_relaxed);
+  folb_context_hold_locked(ref->parent);
+}
+
+static void ref_empty_locked(struct folb_ref *ref, struct folb_outbox *out)
+{
+  uint32_t i;
+
+  folb_context_unhold_locked(
+      atomic_load_explicit(&ref->context, memory_order_relaxed), out);
+  folb_context_unhold_locked(ref->retired, out);
+  folb_context_unhold_locked(ref->parent, out);
+  folb_implicit_unhold_locked(ref->parent_cluster, out);
+  folb_implicit_unhold_locked(ref->implicit, out);
+  if (ref->answered != NULL)
+    folb_endpoint_unpin_locked(ref->answered, out);
+  for (i = 0; i < ref->n_own; i++)
+    folb_endpoint_unpin_locked(ref->own[i].ep, out);
+}
+
+enum folb_status folb_ref_new(struct folb_engine         *engine,
+                              const struct folb_ref_spec *spec,
+                              struct folb_ref           **out)
+{
+  struct folb_ref   *ref;
+  struct folb_outbox box;
+  enum folb_status   status = FOLB_OK;
+
+  *out = NULL;
+  ref  = (struct folb_ref *)folb_zalloc(
+       &engine->env, 1,
+       sizeof(*ref) + (size_t)spec->n_own * sizeof(ref->own[0]));
+  if (ref == NULL)
+    return FOLB_ENOMEM;
+  ref->engine = engine;
+  ref->fixed  = spec->fixed;
+  ref->origin = spec->origin;
+  atomic_init(&ref->refs, 1);
+  folb_outbox_init(&box, engine);
+  folb_lock(engine);
+  if (own_fill_locked(ref, spec, &box)) {
+    parent_set_locked(ref, spec);
+    engine->refs++;
+  } else {
+    ref_empty_locked(ref, &box);
+    status = FOLB_ENOMEM;
+  }
+  folb_unlock(engine);
+  folb_outbox_deliver(&box);
+  if (status != FOLB_OK) {
+    folb_free(&engine->env, ref);
+    return status;
+  }
+  *out = ref;
+  return FOLB_OK;
+}
+
+struct folb_ref *folb_ref_retain(struct folb_ref *ref)
+{
+  atomic_fetch_add_explicit(&ref->refs, 1, memory_order_relaxed);
+  return ref;
+}
+
+void folb_ref_release(struct folb_ref *ref)
+{
+  struct folb_engine *engine;
+  struct folb_outbox  out;
+
+  if (ref == NULL ||
+      atomic_fetch_sub_explicit(&ref->refs, 1, memory_order_acq_rel) != 1)
+    return;
+  engine = ref->engine;
+  folb_outbox_init(&out, engine);
+  folb_lock(engine);
+  ref_empty_locked(ref, &out);
+  folb_unlock(engine);
+  folb_outbox_deliver(&out);
+  folb_free(&engine->env, ref);
+  folb_engine_unref(engine);
+}
+
+uint32_t folb_ref_profile(const struct folb_ref      *ref,
+                          const struct folb_endpoint *ep)
+{
+  uint32_t i, at;
+
+  for (i = 0; i < ref->n_own; i++)
+    if (ref->own[i].ep == ep)
+      return ref->own[i].profile;
+  for (i = 0; i < ref->n_own; i++)
+    if (folb_own_as(&ref->own[i]) == ep)
+      return ref->own[i].profile;
+  at = atomic_load_explicit(&ref->matched, memory_order_relaxed);
+  return at < ref->n_own ? ref->own[at].profile : 0;
+}
+
+/* ---- whether it is managed --------------------------------------------------- */
+
+static void ask_own_locked(struct folb_ref *ref, struct folb_outbox *out)
+{
+  uint32_t i;
+
+  for (i = 0; i < ref->n_own; i++)
+    if (ref->own[i].ep->host != NULL)
+      folb_host_ask_locked(ref->own[i].ep->host, out);
+  atomic_store_explicit(&ref->asked, true, memory_order_relaxed);
+}
+
+static bool own_open(const struct folb_ref *ref)
+{
+  uint32_t i;
+
+  for (i = 0; i < ref->n_own; i++)
+    if (ref->own[i].ep->host != NULL &&
+        folb_host_open(ref->engine, ref->own[i].ep->host))
+      return true;
+  return false;
+}
+
+/* From no cluster or an implicit one.  Calls that begin from now on must not
+ * find what belonged to the old one; those that go on may still look at it. */
+static void cluster_join_locked(struct folb_ref     *ref,
+                                struct folb_cluster *cluster)
+{
+  if (ref->cluster == cluster)
+    return;
+  ref->cluster = cluster;
+  ref->retired = atomic_exchange(&ref->context, NULL);
+  atomic_store(&ref->per_request, NULL);
+}
+
+/* Which member each own address is, and the cluster of the first of them. */
+static bool match_locked(struct folb_ref *ref)
+{
+  struct folb_cluster *stay = NULL;
+  bool                 met  = false;
+  uint32_t             i;
+
+  if (ref->cluster != NULL && !ref->cluster->implicit)
+    stay = ref->cluster;
+  for (i = 0; i < ref->n_own; i++) {
+    struct folb_endpoint *as = folb_host_match_locked(ref->own[i].ep);
+
+    atomic_store_explicit(&ref->own[i].as, as, memory_order_relaxed);
+    if (as == NULL || met || (stay != NULL && as->cluster != stay))
+      continue;
+    met = true;
+    cluster_join_locked(ref, as->cluster);
+    atomic_store_explicit(&ref->matched, i, memory_order_relaxed);
+    atomic_store_explicit(&ref->kind, (uint32_t)as->address.kind,
+                          memory_order_relaxed);
+  }
+  return met || stay != NULL;
+}
+
+/* An implicit cluster of the own addresses of the first one's kind. */
+static enum folb_managed implicit_locked(struct folb_ref *ref)
+{
+  struct folb_endpoint **eps;
+  enum folb_kind         kind;
+  uint32_t               i, n = 0;
+
+  if (ref->n_own < 2)
+    return FOLB_UNMANAGED;
+  kind = ref->own[0].ep->address.kind;
+  for (i = 0; i < ref->n_own; i++)
+    n += ref->own[i].ep->address.kind == kind;
+  if (n < 2)
+    return FOLB_UNMANAGED;
+  eps = (struct folb_endpoint **)folb_resize(&ref->engine->env, NULL, n,
+                                             sizeof(struct folb_endpoint *));
+  if (eps == NULL)
+    return FOLB_UNDECIDED;
+  for (i = 0, n = 0; i < ref->n_own; i++)
+    if (ref->own[i].ep->address.kind == kind)
+      eps[n++] = ref->own[i].ep;
+  ref->implicit = folb_implicit_locked(ref->engine, eps, n);
+  folb_free(&ref->engine->env, eps);
+  if (ref->implicit == NULL)
+    return FOLB_UNDECIDED;
+  ref->cluster = ref->implicit;
+  atomic_store_explicit(&ref->kind, (uint32_t)kind, memory_order_relaxed);
+  return FOLB_MANAGED;
+}
+
+static enum folb_managed decide_locked(struct folb_ref *ref, bool *final)
+{
+  enum folb_managed managed;
+
+  *final = true;
+  if (ref->fixed)
+    return FOLB_MANAGED;
+  if (match_locked(ref) || ref->cluster != NULL)
+    return FOLB_MANAGED;
+  managed = implicit_locked(ref);
+  *final  = managed != FOLB_UNDECIDED; /* else it was the memory */
+  if (managed == FOLB_UNMANAGED &&
+      (own_open(ref) || folb_hosts_open_locked(ref->engine)))
+    managed = FOLB_UNDECIDED;
+  return managed;
+}
+
+static uint64_t decided_at(uint64_t generation, enum folb_managed managed)
+{
+  return generation << 2 | (uint64_t)managed;
+}
+
+static bool decided(const struct folb_ref *ref, bool resolve,
+                    enum folb_managed *managed)
+{
+  uint64_t word = atomic_load_explicit(&ref->decided, memory_order_acquire);
+
+  *managed = (enum folb_managed)(word & 3u);
+  return word >> 2 == folb_engine_generation(ref->engine) &&
+         (!resolve || atomic_load_explicit(&ref->asked, memory_order_relaxed));
+}
+
+enum folb_managed folb_ref_decide_locked(struct folb_ref *ref, bool resolve,
+                                         struct folb_outbox *out)
+{
+  enum folb_managed managed;
+  bool              final;
+
+  if (decided(ref, resolve, &managed))
+    return managed;
+  if (resolve)
+    ask_own_locked(ref, out);
+  managed = decide_locked(ref, &final);
+  if (final)
+    atomic_store_explicit(
+        &ref->decided,
+        decided_at(folb_engine_generation(ref->engine), managed),
+        memory_order_release);
+  return managed;
+}
+
+enum folb_managed folb_ref_managed(struct folb_ref *ref, bool resolve)
+{
+  enum folb_managed  managed;
+  struct folb_outbox out;
+
+  if (FOLB_LIKELY(decided(ref, resolve, &managed)))
+    return managed;
+  folb_outbox_init(&out, ref->engine);
+  folb_lock(ref->engine);
+  managed = folb_ref_decide_locked(ref, resolve, &out);
+  folb_unlock(ref->engine);
+  folb_outbox_deliver(&out);
+  return managed;
+}
