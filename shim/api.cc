@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The C API of the plug-in. No exception leaves it.
+#include <folb/omnifolb.h>
+
+#include <cstring>
+#include <vector>
+
+#include "orb.h"
+#include "runtime.h"
+
+namespace omnifolb {
+
+namespace {
+
+struct Cluster {
+  std::string              label;
+  std::vector<folb_member> members;
+};
+using Clusters = std::vector<Cluster>;
+
+// Under change_lock, which is taken before shim_lock and the engine's; held
+// while the engine publishes, so that two changes cannot overtake each other.
+Mutex change_lock;
+struct Api {
+  bool     given = false;  // clusters replaces folbEndpoints
+  Clusters clusters;
+};
+Api& api()
+{
+  static Api* a = new Api;
+  return *a;
+}
+
+std::atomic<bool> orb_exists{false};
+
+// The application's callback; under shim_lock.
+void (*event_callback)(void*, const folb_event*);
+void* event_arg;
+
+// Trivially destroyed, so usable from any thread until its very end.
+__thread char last_error[sizeof(folb_error::msg)];
+
+int fail(folb_status status, const char* why)
+{
+  snprintf(last_error, sizeof last_error, "%s", why);
+  return status;
+}
+int done()
+{
+  last_error[0] = '\0';
+  return FOLB_OK;
+}
+int fail(folb_status status) { return fail(status, folb_strerror(status)); }
+
+Clusters clusters_of(const folb_member_list* list)
+{
+  Clusters clusters;
+  for (uint32_t i = 0; list && i < list->n_clusters; ++i) {
+    const folb_cluster_spec& c = list->clusters[i];
+    clusters.push_back({c.label, {c.members, c.members + c.n_members}});
+  }
+  if (clusters.empty())
+    clusters.push_back({});
+  return clusters;
+}
+
+folb_status apply(folb_engine* engine, Clusters& clusters)
+{
+  std::vector<folb_cluster_spec> specs(clusters.size());
+  for (size_t i = 0; i < clusters.size(); ++i) {
+    snprintf(specs[i].label, sizeof specs[i].label, "%s",
+             clusters[i].label.c_str());
+    specs[i].members   = clusters[i].members.data();
+    specs[i].n_members = uint32_t(clusters[i].members.size());
+  }
+  folb_member_list list{};
+  list.clusters   = specs.data();
+  list.n_clusters = uint32_t(specs.size());
+  return folb_engine_set_source(engine, FOLB_SOURCE_ENDPOINTS, &list);
+}
+
+// Makes a change to the list: change() returns a status and edits clusters.
+template <class Change> int edit(Change change)
+{
+  std::lock_guard<Mutex> guard(change_lock);
+  Runtime::Pin           runtime;
+  if (!runtime && orb_exists)
+    return fail(FOLB_EINACTIVE);
+  Clusters clusters = api().given ? api().clusters
+                      : runtime   ? clusters_of(runtime->config().endpoints)
+                                  : clusters_of(nullptr);
+  if (int status = change(clusters))
+    return status;
+  if (runtime)
+    if (folb_status status = apply(runtime->engine(), clusters))
+      return fail(status);
+  api().given    = true;
+  api().clusters = std::move(clusters);
+  return done();
+}
+
+template <class Function> int guarded(Function function)
+{
+  try {
+    return function();
+  }
+  catch (const std::bad_alloc&) {
+    return fail(FOLB_ENOMEM);
+  }
+  catch (const CORBA::Exception& x) {
+    return fail(FOLB_EORB, x._name());
+  }
+  catch (...) {
+    return fail(FOLB_EORB);
+  }
+}
+
+int parse(const char* text, Clusters& clusters)
+{
+  folb_member_list* list = nullptr;
+  folb_error        error{};
+  if (!text)
+    return fail(FOLB_EINVAL);
+  if (folb_status status =
+          folb_members_parse(nullptr, text, strlen(text), &list, &error))
+    return fail(status, error.msg);
+  clusters = clusters_of(list);
+  folb_members_free(nullptr, list);
+  return FOLB_OK;
+}
+
+// The member of an address, or NULL.
+folb_member* find(Clusters& clusters, const char* text, int& status)
+{
+  folb_address address;
+  folb_error   error{};
+  if (!text || folb_address_parse(text, strlen(text), &address, &error)) {
+    status = fail(FOLB_EINVAL, text ? error.msg : "no address given");
+    return nullptr;
+  }
+  for (Cluster& c : clusters)
+    for (folb_member& m : c.members)
+      if (folb_address_equal(&m.address, &address))
+        return &m;
+  status = fail(FOLB_ENOENT,
+                (std::string("no endpoint \"") + text +
+                 "\"; those of folbEndpoints or given by the program are "
+                 "accepted")
+                    .c_str());
+  return nullptr;
+}
+
+int add(Clusters& clusters, const folb_member& member)
+{
+  for (Cluster& c : clusters)
+    for (folb_member& m : c.members)
+      if (folb_address_equal(&m.address, &member.address)) {
+        m = member;
+        return FOLB_OK;
+      }
+  clusters.front().members.push_back(member);
+  return FOLB_OK;
+}
+
+std::string stringified(const char* name)
+{
+  int               argc = 0;
+  char*             none = nullptr;
+  CORBA::ORB_var    orb  = CORBA::ORB_init(argc, &none);
+  CORBA::Object_var o    = strchr(name, ':')
+                               ? orb->string_to_object(name)
+                               : orb->resolve_initial_references(name);
+  CORBA::String_var ior  = orb->object_to_string(o);
+  return static_cast<const char*>(ior);
+}
+
+} // namespace
+
+bool api_endpoints_given()
+{
+  std::lock_guard<Mutex> guard(change_lock);
+  return api().given;
+}
+
+bool api_endpoints_apply(folb_engine* engine)
+{
+  std::lock_guard<Mutex> guard(change_lock);
+  return api().given && !apply(engine, api().clusters);
+}
+
+void api_event(const folb_event* event)
+{
+  void (*callback)(void*, const folb_event*);
+  void* arg;
+  {
+    Guard guard(shim_lock);
+    callback = event_callback;
+    arg      = event_arg;
+  }
+  if (callback)
+    callback(arg, event);
+}
+
+void api_orb_exists(bool exists) { orb_exists = exists; }
+
+} // namespace omnifolb
+
+using namespace omnifolb;
+
+int omnifolb_init(void) { return done(); }
+
+const char* omnifolb_version(void) { return folb_version(); }
+
+const char* omnifolb_strerror(int status)
+{
+  return folb_strerror(static_cast<folb_status>(status));
+}
+
+const char* omnifolb_error(void) { return last_error; }
+
+int omnifolb_new_context(const char* uri_or_initial_name, char** ior)
+{
+  if (!ior)
+    return fail(FOLB_EINVAL);
+  *ior = nullptr;
+  if (!uri_or_initial_name || !*uri_or_initial_name)
+    return fail(FOLB_EINVAL, "no URI or name of an initial reference given");
+  if (!orb_exists)
+    return fail(FOLB_EORB, "no ORB; omnifolb_new_context wants ORB_init first");
+  return guarded([&]() -> int {
+    *ior = strdup(stringified(uri_or_initial_name).c_str());
+    return *ior ? done() : fail(FOLB_ENOMEM);
+  });
+}
+
+void omnifolb_string_free(char* s) { free(s); }
+
+int omnifolb_set_endpoints(const char* endpoints)
+{
+  return guarded([&] {
+    Clusters given;
+    if (int status = parse(endpoints, given))
+      return status;
+    return edit([&](Clusters& clusters) {
+      clusters = given;
+      return int(FOLB_OK);
+    });
+  });
+}
+
+int omnifolb_add_endpoint(const char* endpoint)
+{
+  return guarded([&] {
+    Clusters given;
+    if (int status = parse(endpoint, given))
+      return status;
+    if (given.size() != 1 || given.front().members.size() != 1)
+      return fail(FOLB_EINVAL, "one endpoint is accepted");
+    return edit([&](Clusters& clusters) {
+      return add(clusters, given.front().members.front());
+    });
+  });
+}
+
+int omnifolb_remove_endpoint(const char* address)
+{
+  return guarded([&] {
+    return edit([&](Clusters& clusters) {
+      int          status = FOLB_OK;
+      folb_member* member = find(clusters, address, status);
+      for (Cluster& c : clusters)
+        for (size_t i = 0; i < c.members.size(); ++i)
+          if (&c.members[i] == member) {
+            c.members.erase(c.members.begin() + long(i));
+            return status;
+          }
+      return status;
+    });
+  });
+}
+
+int omnifolb_set_weight(const char* address, unsigned weight)
+{
+  if (weight > FOLB_WEIGHT_MAX)
+    return fail(FOLB_EINVAL, ("weight " + std::to_string(weight) +
+                              " out of range; 0..65535 is accepted")
+                                 .c_str());
+  return guarded([&] {
+    return edit([&](Clusters& clusters) {
+      int status = FOLB_OK;
+      if (folb_member* member = find(clusters, address, status))
+        member->weight = weight;
+      return status;
+    });
+  });
+}
+
+int omnifolb_drain(const char* address)
+{
+  return omnifolb_set_weight(address, 0);
+}
+
+int omnifolb_stats(bool (*visit)(void*, const folb_endpoint_stats*),
+                   void* arg)
+{
+  if (!visit)
+    return fail(FOLB_EINVAL);
+  Runtime::Pin runtime;
+  if (!runtime)
+    return fail(FOLB_EINACTIVE);
+  folb_engine_stats(runtime->engine(), visit, arg);
+  return done();
+}
+
+int omnifolb_on_event(void (*callback)(void*, const folb_event*), void* arg)
+{
+  Guard guard(shim_lock);
+  event_callback = callback;
+  event_arg      = arg;
+  return done();
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How a channel connects: names resolved, client transport rules applied,
+// every address of the endpoint in turn within one connect cap.
+#include "channel.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace omnifolb {
+
+namespace {
+
+uint32_t app_connect_ms()
+{
+  const omni_time_t& t = orbParameters::clientConnectTimeOutPeriod;
+  return uint32_t(t.s * 1000 + (t.ns + 999999) / 1000000);
+}
+
+// The ORB's deadlines are of the wall clock; none: zero.
+omni_time_t wall_deadline(uint64_t until)
+{
+  omni_time_t deadline;
+  if (until == UINT64_MAX)
+    return deadline;
+  uint64_t now  = now_ms();
+  uint64_t left = until > now ? until - now : 0;
+  omni_thread::get_time(deadline,
+                        omni_time_t(left / 1000, left % 1000 * 1000000));
+  return deadline;
+}
+
+// Not the peer's fault: no descriptor, buffer or port here.
+bool local_shortage(int error)
+{
+  return error == EMFILE || error == ENFILE || error == ENOBUFS ||
+         error == ENOMEM || error == EADDRNOTAVAIL;
+}
+
+bool is_ssl(const omni::giopAddress& address)
+{
+  return !strcmp(address.type(), "giop:ssl");
+}
+
+// The canonical name of an address's host; "" when it has none.
+std::string host_name(const omni::giopAddress& address)
+{
+  const char*  host = address.host();
+  folb_address canonical;
+  if (!host || omni::LibcWrapper::isipaddr(host) ||
+      folb_address_make(FOLB_KIND_TCP, host, strlen(host), 1, &canonical))
+    return "";
+  return canonical.host;
+}
+
+constexpr uint32_t max_addresses = 32; // of one name
+
+// The numeric addresses of a host; waits for its first answer.
+std::vector<std::string> look_up(Runtime& runtime, const std::string& host,
+                                 uint64_t until)
+{
+  char     numeric[max_addresses][FOLB_HOST_TEXT];
+  uint32_t n = 0;
+  for (bool in_time = true;;) {
+    auto state = folb_host_lookup(runtime.engine(), host.c_str(), numeric,
+                                  max_addresses, &n, nullptr);
+    if (state == FOLB_HOST_ANSWERED || state == FOLB_HOST_FAILED || !in_time)
+      break;
+    if (state == FOLB_HOST_UNKNOWN)
+      folb_host_refresh(runtime.engine(), host.c_str());
+    Guard guard(shim_lock);
+    // An answer between the look and the lock is not missed for long.
+    in_time = runtime.changed().wait(std::min(until, now_ms() + 50)) ||
+              now_ms() < until;
+  }
+  return {numeric, numeric + n};
+}
+
+} // namespace
+
+bool rules_allow(const omni::giopAddress& address, CORBA::ULong ior_flags,
+                 CORBA::ULong& rank, CORBA::ULong& strand_flags)
+{
+  CORBA::StringSeq actions;
+  CORBA::ULong     rule;
+  if (!omni::transportRules::clientRules().match(address.address(), actions,
+                                                 rule))
+    return false;
+  const char* transport = strchr(address.type(), ':') + 1;
+  bool        allowed   = false;
+  for (CORBA::ULong i = 0; i < actions.length(); ++i) {
+    const char* action = actions[i];
+    if (!strcmp(action, "none"))
+      break;
+    if (!strcmp(action, "ziop"))
+      strand_flags |= ior_flags & GIOPSTRAND_COMPRESSION;
+    else if (!strncmp(action, transport, strlen(action))) {
+      allowed = true;
+      rank    = (rule << 16) + i;
+    }
+  }
+  return allowed;
+}
+
+AddressList Channel::addresses(uint64_t until, bool& names_failed) const
+{
+  struct Ranked {
+    CORBA::ULong                       rank;
+    std::unique_ptr<omni::giopAddress> address;
+  };
+  std::vector<Ranked> ranked;
+  auto add = [&](omni::giopAddress* address, const omni::giopAddress& seen) {
+    std::unique_ptr<omni::giopAddress> owned(address);
+    CORBA::ULong                       rank = 0, flags = 0;
+    if (rules_allow(seen, ior_flags_, rank, flags))
+      ranked.push_back({rank, std::move(owned)});
+  };
+  const bool rules_see_names = !orbParameters::resolveNamesForTransportRules;
+  for (const auto& way : ways_) {
+    std::string host = host_name(*way);
+    // A certificate is checked against the name: it stays where rules allow.
+    if (host.empty() || (rules_see_names && is_ssl(*way))) {
+      add(way->duplicate(), *way);
+      continue;
+    }
+    auto numeric = look_up(runtime_, host, until);
+    names_failed |= numeric.empty();
+    for (const auto& n : numeric) {
+      omni::giopAddress* address = way->duplicate(n.c_str());
+      add(address, rules_see_names ? *way : *address);
+    }
+  }
+  std::stable_sort(
+      ranked.begin(), ranked.end(),
+      [](const Ranked& a, const Ranked& b) { return a.rank < b.rank; });
+  AddressList list;
+  for (auto& r : ranked)
+    list.push_back(std::move(r.address));
+  return list;
+}
+
+void Channel::refresh_names() const
+{
+  for (const auto& way : ways_) {
+    std::string host = host_name(*way);
+    if (!host.empty())
+      folb_host_refresh(runtime_.engine(), host.c_str());
+  }
+}
+
+omni::giopActiveConnection*
+Channel::try_addresses(const AddressList& addresses, const folb_cap& cap,
+                       CORBA::ULong strand_flags, Attempt& attempt) const
+{
+  const omni_time_t deadline = wall_deadline(cap.until_ms);
+  for (const auto& address : addresses) {
+    CORBA::Boolean timed_out = 0;
+    errno                    = 0;
+    if (auto* c = address->Connect(deadline, strand_flags, timed_out)) {
+      attempt.connect = FOLB_OUTCOME_OK;
+      return c;
+    }
+    if (timed_out) {
+      attempt.connect = cap.timed_out;
+      return nullptr;
+    }
+    attempt.connect = local_shortage(errno) ? FOLB_OUTCOME_NO_RESOURCES
+                                            : FOLB_OUTCOME_CONNECT_FAILED;
+  }
+  return nullptr;
+}
+
+omni::giopActiveConnection* Channel::connect(CORBA::ULong strand_flags,
+                                             bool&        timed_out)
+{
+  Attempt& attempt = *current_attempt;
+  background_ensure(runtime_);
+  folb_cap cap = folb_call_cap(attempt.call, now_ms(), app_connect_ms());
+  bool        names_failed = false;
+  AddressList list         = addresses(cap.until_ms, names_failed);
+  if (list.empty()) {
+    attempt.unresolved = true;
+    attempt.connect =
+        names_failed ? FOLB_OUTCOME_CONNECT_FAILED : FOLB_OUTCOME_UNUSABLE;
+  }
+  else if (auto* c = try_addresses(list, cap, strand_flags, attempt))
+    return new Connection(c, runtime_.config().keep_alive_ms);
+  timed_out = attempt.connect == cap.timed_out &&
+              attempt.connect != FOLB_OUTCOME_CONNECT_FAILED;
+  if (attempt.connect != FOLB_OUTCOME_UNUSABLE)
+    refresh_names();
+  Guard guard(shim_lock);
+  fail_waiters();
+  return nullptr;
+}
+
+omni::giopActiveConnection*
+EndpointAddress::Connect(const omni_time_t&, _CORBA_ULong strand_flags,
+                         _CORBA_Boolean& timed_out) const
+{
+  bool  t    = false;
+  auto* c    = channel_.connect(strand_flags, t);
+  timed_out  = t;
+  return c;
+}
+
+} // namespace omnifolb

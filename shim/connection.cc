@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "connection.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace omnifolb {
+
+Connection* Connection::first_ = nullptr;
+
+namespace {
+
+// SocketHolder keeps its descriptor from everybody but its heirs.
+struct Holder : omni::SocketHolder {
+  static int descriptor(omni::SocketHolder& holder)
+  {
+    return holder.*(&Holder::pd_socket);
+  }
+};
+
+constexpr size_t giop_header = 12;
+constexpr int    giop_close  = 5; // GIOP 15.4.1: CloseConnection
+
+bool is_close_connection(const unsigned char* octets, ssize_t size)
+{
+  return size == ssize_t(giop_header) && !memcmp(octets, "GIOP", 4) &&
+         octets[7] == giop_close;
+}
+
+} // namespace
+
+Connection::Connection(omni::giopActiveConnection* real,
+                       uint32_t                    keep_alive_ms)
+    : active_(*real), real_(real->getConnection()),
+      keep_alive_ms_(keep_alive_ms)
+{
+  if (auto* holder = dynamic_cast<omni::SocketHolder*>(&real_)) {
+    fd_  = Holder::descriptor(*holder);
+    tcp_ = !strncmp(real_.peeraddress(), "giop:tcp:", 9);
+  }
+  if (fd_ >= 0 && keep_alive_ms_ != FOLB_OFF)
+    set_keep_alive();
+  Guard guard(shim_lock);
+  next_ = first_;
+  link_ = &first_;
+  if (next_)
+    next_->link_ = &next_;
+  first_ = this;
+}
+
+Connection::~Connection()
+{
+  {
+    Guard guard(shim_lock);
+    *link_ = next_;
+    if (next_)
+      next_->link_ = link_;
+  }
+  // Forced: the caller holds omniTransportLock, or is the only one left.
+  real_.decrRefCount(1);
+}
+
+void Connection::abandon_all()
+{
+  int hole = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  for (Connection* c = first_; c; c = c->next_) {
+    // Neither close(2), which would free the number for others while the
+    // transport still means to close it, nor shutdown(2), which would end
+    // the parent's connection.
+    if (c->fd_ >= 0 && hole >= 0)
+      dup3(hole, c->fd_, O_CLOEXEC);
+    c->peek_after_.store(0, std::memory_order_relaxed);
+  }
+  if (hole >= 0)
+    close(hole);
+}
+
+// Probes from a quarter of the time on, so that one lost probe does not end
+// a connection; TCP_USER_TIMEOUT gives the exact limit, also for octets that
+// are not acknowledged. The kernel counts keep-alive times in seconds.
+void Connection::set_keep_alive() const
+{
+  sockaddr_storage peer;
+  socklen_t        size = sizeof peer;
+  if (getpeername(fd_, reinterpret_cast<sockaddr*>(&peer), &size) ||
+      (peer.ss_family != AF_INET && peer.ss_family != AF_INET6))
+    return;
+  int          on      = 1;
+  int          seconds = int((keep_alive_ms_ + 3999) / 4000);
+  unsigned int limit   = keep_alive_ms_;
+  setsockopt(fd_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  setsockopt(fd_, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
+  setsockopt(fd_, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof seconds);
+  setsockopt(fd_, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
+}
+
+Connection::Peer Connection::peek() const
+{
+  if (fd_ < 0)
+    return Peer::alive;
+  unsigned char octets[giop_header];
+  ssize_t n = recv(fd_, octets, sizeof octets, MSG_PEEK | MSG_DONTWAIT);
+  if (n == 0)
+    return Peer::dead;
+  if (n < 0)
+    return errno == EAGAIN || errno == EINTR ? Peer::alive : Peer::dead;
+  if (tcp_ && is_close_connection(octets, n))
+    return Peer::closed;
+  pollfd p = {fd_, POLLRDHUP, 0};
+  if (poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)))
+    return Peer::dead;
+  return Peer::alive;
+}
+
+omni::giopActiveCollection* Connection::registerMonitor()
+{
+  return active_.registerMonitor();
+}
+
+int Connection::Send(void* buf, size_t size, const omni_time_t& deadline)
+{
+  int n = real_.Send(buf, size, deadline);
+  if (__builtin_expect(n < 0, 0))
+    look_for_stall();
+  return n;
+}
+
+int Connection::Recv(void* buf, size_t size, const omni_time_t& deadline)
+{
+  int n = real_.Recv(buf, size, deadline);
+  if (__builtin_expect(n < 0, 0))
+    look_for_stall();
+  return n;
+}
+
+void Connection::look_for_stall()
+{
+  if (errno != ETIMEDOUT || !tcp_)
+    return;
+  // A dead host was silent for the whole time; one whose window is closed
+  // has answered window probes lately.
+  tcp_info  info;
+  socklen_t size = sizeof info;
+  if (!getsockopt(fd_, IPPROTO_TCP, TCP_INFO, &info, &size) &&
+      info.tcpi_last_ack_recv < keep_alive_ms_ - keep_alive_ms_ / 4)
+    stalled_.store(true, std::memory_order_relaxed);
+  errno = ETIMEDOUT;
+}
+
+} // namespace omnifolb

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// connection.h - a connection of a managed endpoint: the transport's own,
+// wrapped, so that its descriptor is known for the idle check.
+#ifndef OMNIFOLB_CONNECTION_H
+#define OMNIFOLB_CONNECTION_H
+
+#include "orb.h"
+#include "runtime.h"
+
+namespace omnifolb {
+
+class Connection final : public omni::giopConnection,
+                         public omni::giopActiveConnection {
+ public:
+  // Takes over real, and sets keep-alive options on a TCP socket.
+  // keep_alive_ms: FOLB_OFF = none.
+  Connection(omni::giopActiveConnection* real, uint32_t keep_alive_ms);
+
+  enum class Peer { alive, dead, closed }; // closed: orderly, by the peer
+
+  // Looks, without reading, whether the peer has gone. Only while no other
+  // call uses the connection: what is pending could be another's reply.
+  Peer peek() const;
+
+  // True when a use at that time must peek() first.
+  bool due(uint64_t now) const
+  {
+    return now >= peek_after_.load(std::memory_order_relaxed);
+  }
+  void used(uint64_t now, uint64_t idle_check_ms)
+  {
+    peek_after_.store(now + idle_check_ms, std::memory_order_relaxed);
+  }
+  // The connection broke while the peer's host still acknowledged: it read
+  // nothing for folbKeepAlive.
+  bool stalled() const { return stalled_.load(std::memory_order_relaxed); }
+
+  // In the child of a fork: the socket stays the parent's; our descriptor is
+  // made to be another, unconnected socket. Under shim_lock.
+  static void abandon_all();
+
+  // giopActiveConnection
+  omni::giopActiveCollection* registerMonitor() override;
+  omni::giopConnection&       getConnection() override { return *this; }
+
+  // giopConnection
+  int  Send(void* buf, size_t size, const omni_time_t& deadline) override;
+  int  Recv(void* buf, size_t size, const omni_time_t& deadline) override;
+  void Shutdown() override { real_.Shutdown(); }
+  const char* myaddress() override { return real_.myaddress(); }
+  const char* peeraddress() override { return real_.peeraddress(); }
+  const char* peeridentity() override { return real_.peeridentity(); }
+  void*       peerdetails() override { return real_.peerdetails(); }
+  _CORBA_Boolean gatekeeperCheckSpecific(omni::giopStrand* strand) override
+  {
+    return real_.gatekeeperCheckSpecific(strand);
+  }
+  void setSelectable(int now, _CORBA_Boolean data_in_buffer) override
+  {
+    real_.setSelectable(now, data_in_buffer);
+  }
+  void           clearSelectable() override { real_.clearSelectable(); }
+  _CORBA_Boolean isSelectable() override { return real_.isSelectable(); }
+  _CORBA_Boolean Peek() override { return real_.Peek(); }
+
+ private:
+  ~Connection() override;
+  void set_keep_alive() const;
+  __attribute__((noinline)) void look_for_stall();
+
+  omni::giopActiveConnection& active_;
+  omni::giopConnection&       real_;
+  int                         fd_  = -1; // -1: a transport without socket
+  bool                        tcp_ = false;
+  uint32_t                    keep_alive_ms_;
+  std::atomic<uint64_t>       peek_after_{0};
+  std::atomic<bool>           stalled_{false};
+
+  // All connections, for abandon_all(); under shim_lock.
+  static Connection* first_;
+  Connection*        next_;
+  Connection**       link_;
+};
+
+} // namespace omnifolb
+
+#endif

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "identity.h"
+#include "use.h"
+
+#include <algorithm>
+#include <cstring>
+#include <typeinfo>
+
+namespace omnifolb {
+
+// ---- life
+
+Identity::Identity(omniIOR* ior, omni::Rope* rope, const CORBA::Octet* key,
+                   int key_size, Reference* reference)
+    : omniIdentity(key, key_size), runtime_(*Runtime::current()), ior_(ior),
+      rope_(rope), reference_(reference)
+{
+  ++identity_count;
+}
+
+// Caller holds internalLock.
+Identity::~Identity()
+{
+  for (auto& f : forwards_)
+    f.second->loseRef();
+  rope_->decrRefCount();
+  ior_->release();
+  if (--identity_count == 0)
+    lastIdentityHasBeenDeleted();
+}
+
+omniIdentity* Identity::create(omniIOR* ior, const char* target_id,
+                               bool locked)
+{
+  Runtime* runtime = Runtime::current();
+  if (!runtime || !select_profile(*ior))
+    return nullptr;
+  runtime->collect();
+  omniIOR::IORInfo* info     = ior->getIORInfo();
+  omni::Rope*       rope     = nullptr;
+  CORBA::Boolean    is_local = 0;
+  if (!omni::giopRope::selectRope(info->addresses(), info, rope, is_local) ||
+      is_local)
+    return nullptr;
+  // The ORB's own rope serves for what the reference is compared by; one that
+  // is more than that carries calls as we would not.
+  auto&      giop_rope = *static_cast<omni::giopRope*>(rope);
+  Reference* reference = nullptr;
+  if (typeid(giop_rope) != typeid(omni::giopRope))
+    runtime->note_unmanaged(ior->repositoryID(),
+                            orbParameters::offerBiDirectionalGIOP
+                                ? "offerBiDirectionalGIOP is set"
+                                : "its connections belong to another library "
+                                  "or are bidirectional");
+  else {
+    try {
+      reference = Reference::of(*runtime, ior, target_id);
+    }
+    catch (...) {
+      rope->decrRefCount();
+      throw;
+    }
+  }
+  if (!reference) {
+    rope->decrRefCount();
+    return nullptr;
+  }
+  _CORBA_Unbounded_Sequence_Octet key;
+  IIOP::unmarshalObjectKey(
+      ior->iopProfiles()[CORBA::ULong(ior->addr_selected_profile_index())],
+      key);
+  omni_optional_lock lock(*omni::internalLock, locked, locked);
+  return new Identity(ior, rope, key.get_buffer(), int(key.length()),
+                      reference);
+}
+
+void Identity::gainRef(omniObjRef*)
+{
+  refs_.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Caller holds internalLock.
+void Identity::loseRef(omniObjRef* objref)
+{
+  if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    delete this;
+    return;
+  }
+  // The ORB shuts down under a call that may sleep: it waits for us.
+  if (objref) {
+    abandoned_.store(true);
+    runtime_.wake_all();
+  }
+}
+
+// Caller holds internalLock; it is not held on return.
+void Identity::disconnect()
+{
+  Use use(*this);
+  static_cast<omni::giopRope*>(rope_)->disconnect();
+}
+
+// Two references are the same object to the ORB when it would use the same
+// rope and key for them; our choice of endpoints does not change that.
+CORBA::Boolean Identity::equivalent(const omniIdentity* a,
+                                    const omniIdentity* b)
+{
+  auto* x = static_cast<const Identity*>(a);
+  auto* y = static_cast<const Identity*>(b);
+  return x->rope_ == y->rope_ && x->keysize() == y->keysize() &&
+         !memcmp(x->key(), y->key(), size_t(x->keysize()));
+}
+
+// ---- calls
+
+bool Identity::managed(omniCallDescriptor& call)
+{
+  folb_managed state = folb_ref_managed(reference_->ref(), true);
+  if (state == FOLB_UNDECIDED && wait_for_names(call))
+    state = FOLB_MANAGED;
+  if (state != FOLB_MANAGED)
+    return false;
+  managed_.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+// For the first answers: until 1 s after ORB_init, later once per reference
+// for 1 s; never longer than half of the call's time.
+bool Identity::wait_for_names(omniCallDescriptor& call)
+{
+  const uint64_t now      = now_ms();
+  const uint64_t deadline = deadline_of(call, now);
+  const bool     first    = !reference_->waited.exchange(true);
+  uint64_t       until    = runtime_.started_ms() + 1000;
+  if (first)
+    until = std::max(until, now + 1000);
+  if (deadline != UINT64_MAX)
+    until = std::min(until, now + (deadline - now) / 2);
+  while (now_ms() < until && !abandoned_.load()) {
+    {
+      Guard guard(shim_lock);
+      runtime_.changed().wait(std::min(until, now_ms() + 50));
+    }
+    folb_managed state = folb_ref_managed(reference_->ref(), true);
+    if (state != FOLB_UNDECIDED)
+      return state == FOLB_MANAGED;
+  }
+  return false;
+}
+
+// As the ORB would do it: one attempt over its own rope, failures raised to
+// its own loop.
+void Identity::pass_through(omniCallDescriptor& call)
+{
+  omni::IOP_C_Holder holder(ior_, key(), CORBA::ULong(keysize()), rope_,
+                            &call);
+  auto& giop = static_cast<omni::GIOP_C&>(static_cast<omni::IOP_C&>(holder));
+  // NEEDS_ADDRESSING_MODE: the same request again in the mode asked for.
+  for (;;) {
+    CORBA::ULong status;
+    bool         forward, permanent, mode;
+    if (call.op()) {
+      call.initialiseCall(giop);
+      giop.InitialiseRequest();
+      status    = giop.ReceiveReply();
+      permanent = status == GIOP::LOCATION_FORWARD_PERM;
+      forward   = permanent || status == GIOP::LOCATION_FORWARD;
+      mode      = status == GIOP::NEEDS_ADDRESSING_MODE;
+      if (status == GIOP::NO_EXCEPTION) {
+        call.unmarshalReturnedValues(giop);
+        giop.RequestCompleted();
+        return;
+      }
+      if (status == GIOP::USER_EXCEPTION) {
+        CORBA::String_var id(giop.unmarshalRawString());
+        call.userException(giop, &giop, id);
+        return;
+      }
+    }
+    else {
+      status    = giop.IssueLocateRequest();
+      permanent = status == GIOP::OBJECT_FORWARD_PERM;
+      forward   = permanent || status == GIOP::OBJECT_FORWARD;
+      mode      = status == GIOP::LOC_NEEDS_ADDRESSING_MODE;
+      if (status == GIOP::OBJECT_HERE) {
+        giop.RequestCompleted();
+        return;
+      }
+      if (status == GIOP::UNKNOWN_OBJECT) {
+        giop.RequestCompleted();
+        throw CORBA::OBJECT_NOT_EXIST(OBJECT_NOT_EXIST_NoMatch,
+                                      CORBA::COMPLETED_NO);
+      }
+    }
+    if (forward) {
+      CORBA::Object_var to(CORBA::Object::_unmarshalObjRef(giop));
+      giop.RequestCompleted();
+      throw omniORB::LOCATION_FORWARD(to._retn(), permanent);
+    }
+    if (!mode)
+      throw CORBA::INTERNAL(0, CORBA::COMPLETED_MAYBE);
+    GIOP::AddressingDisposition v;
+    v <<= static_cast<cdrStream&>(giop);
+    ior_->addr_mode(v);
+    giop.RequestCompleted();
+  }
+}
+
+} // namespace omnifolb

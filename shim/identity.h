@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// identity.h - the identity of a remote reference: where omniORB hands us an
+// invocation, and where it is tried, judged and sent elsewhere.
+#ifndef OMNIFOLB_IDENTITY_H
+#define OMNIFOLB_IDENTITY_H
+
+#include <map>
+
+#include "orb.h"
+#include "reference.h"
+#include "runtime.h"
+
+namespace omnifolb {
+
+class Identity;
+class Lease;
+
+// The last failure of an invocation, as it will be raised if nothing helps.
+struct Failure {
+  enum Kind { transient, timeout, comm_failure, obj_adapter, object_not_exist };
+  folb_outcome            outcome;
+  Kind                    kind;
+  CORBA::ULong            minor;
+  CORBA::CompletionStatus completed;
+
+  void set(folb_outcome o, Kind k, CORBA::ULong m, CORBA::CompletionStatus c)
+  {
+    outcome = o, kind = k, minor = m, completed = c;
+  }
+  // Of a failure of the connection; fresh: no request went over it before.
+  void judge(const omni::giopStream::CommFailure& x, const Attempt& attempt,
+             omni::GIOP_C& giop, bool fresh);
+  // Of an exception in a reply; false: it goes to the application as it is.
+  bool classify(const CORBA::SystemException& x, bool omni_like,
+                folb_not_exist policy);
+  // As omniObjRef::_invoke would raise it for a reference of its own.
+  [[noreturn]] void raise() const;
+};
+
+// The wall-clock deadline of a call in our clock; UINT64_MAX: none.
+uint64_t deadline_of(const omniCallDescriptor& call, uint64_t now);
+
+// One call of the application, all its attempts and forwards.
+struct Invocation {
+  omniCallDescriptor* call;
+  uint64_t            now;      // as read last
+  uint64_t            deadline; // UINT64_MAX: none
+  unsigned            hops;     // LOCATION_FORWARDs followed
+  Identity*           top;      // the identity that was called
+  folb_ref*           parent;   // of what its replies bring
+  Failure             failure;  // set by an attempt that fails
+};
+
+class Identity final : public omniIdentity {
+ public:
+  // The createIdentity interceptor's work. NULL: left to the ORB.
+  // Caller may hold internalLock (locked).
+  static omniIdentity* create(omniIOR* ior, const char* target_id,
+                              bool locked);
+
+  // omniIdentity
+  void           dispatch(omniCallDescriptor& call) override;
+  void           gainRef(omniObjRef* objref) override;
+  void           loseRef(omniObjRef* objref) override;
+  _CORBA_Boolean inThisAddressSpace() override { return 0; }
+  void           disconnect() override;
+
+ protected:
+  equivalent_fn get_real_is_equivalent() const override { return equivalent; }
+
+ private:
+  enum class Ending { answered, failed, forwarded };
+  class Use;
+
+  // Consumes ior and rope. Caller holds internalLock.
+  Identity(omniIOR* ior, omni::Rope* rope, const CORBA::Octet* key,
+           int key_size, Reference* reference);
+  ~Identity() override;
+  static CORBA::Boolean equivalent(const omniIdentity*, const omniIdentity*);
+
+  bool managed(omniCallDescriptor& call);
+  bool wait_for_names(omniCallDescriptor& call);
+  void pass_through(omniCallDescriptor& call);
+  void invoke(omniCallDescriptor& call);
+  // Tries candidates until one answers (true), or the verdict is to raise
+  // invocation.failure (false). before: dispatches of this invocation that
+  // failed with nothing left to try.
+  bool run(Invocation& invocation, unsigned before);
+  bool run_target(Invocation& invocation);
+  bool go_on(Invocation& invocation, folb_call& fc, unsigned before,
+             Ending ending);
+
+  // forwarded: target is where to, with a reference of ours; NULL: nil.
+  Ending attempt(Invocation& invocation, folb_call& fc, bool fresh_only,
+                 omniIdentity*& target);
+  Ending attempt_again(Invocation& invocation, folb_call& fc, bool fresh_only,
+                       omniIdentity*& target);
+  Ending exchange(Invocation& invocation, folb_call& fc, Lease& lease,
+                  omniIOR& ior, omniIdentity*& target);
+  Ending other_reply(Invocation& invocation, folb_call& fc, Attempt& attempt,
+                     omni::GIOP_C& giop, omniIOR& ior, omniIdentity*& target);
+  Ending locate_reply(Invocation& invocation, folb_call& fc, Attempt& attempt,
+                      omni::GIOP_C& giop, omniIOR& ior, omniIdentity*& target);
+  Ending no_slot(Invocation& invocation, folb_call& fc, folb_outcome got);
+  static void end(folb_call& fc, bool asked, omni::GIOP_C& giop, uint64_t now);
+  bool        resendable(omniCallDescriptor& call) const;
+  void        sleep(Invocation& invocation, uint32_t ms);
+  void        leave_if_shut_down(Invocation& invocation, folb_call& fc);
+
+  // ---- forward.cc
+  Ending at_endpoint(Invocation& invocation, folb_call& fc, bool fresh_only);
+  Ending at_target(Invocation& invocation, folb_call& fc, omniIdentity* to);
+  omniIdentity* take_forward(Invocation& invocation, Attempt& attempt,
+                             omni::GIOP_C& giop);
+  bool          call_target(Invocation& invocation, omniIdentity& target);
+
+  // Remembered forwards by endpoint; take internalLock.
+  omniIdentity* remembered(folb_endpoint* endpoint);
+  void          remember(folb_endpoint* endpoint, omniIdentity* target);
+  void          forget(folb_endpoint* endpoint);
+
+  std::atomic<int>  refs_{0};
+  std::atomic<bool> managed_{false};
+  std::atomic<bool> any_forward_{false};
+  std::atomic<bool> abandoned_{false};
+  Runtime&          runtime_;
+  omniIOR*          ior_;       // retained
+  omni::Rope*       rope_;      // retained: the ORB's own, for identity
+  Reference*        reference_; // the IOR's
+  std::map<folb_endpoint*, omniIdentity*> forwards_;
+};
+
+} // namespace omnifolb
+
+#endif

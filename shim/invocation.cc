@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// One invocation of a managed reference: attempts at the endpoints the engine
+// picks, and what the application is told in the end. The way of a call that
+// nothing is wrong with is kept in one piece (invoke, attempt, exchange): its
+// instructions are counted.
+#include <algorithm>
+#include <cstring>
+
+#include "identity.h"
+#include "lease.h"
+#include "use.h"
+
+namespace omnifolb {
+
+namespace {
+
+// Marks a call descriptor that an exception handler sends again: the ORB
+// gives it back as we left it, and compares it with addresses of its own
+// ropes only. The n-th mark: n dispatches failed with nothing left to try.
+constexpr unsigned max_marks = 6;
+const char         marks[max_marks + 1]{};
+
+const omni::giopAddress* mark(unsigned n)
+{
+  return reinterpret_cast<const omni::giopAddress*>(
+      &marks[std::min(n, max_marks)]);
+}
+
+__attribute__((noinline)) unsigned marked(const omni::giopAddress* address)
+{
+  auto* p = reinterpret_cast<const char*>(address);
+  return p > marks && p <= marks + max_marks ? unsigned(p - marks) : 0;
+}
+
+__attribute__((noinline)) uint64_t in_our_clock(const omni_time_t& deadline,
+                                                uint64_t           now)
+{
+  omni_time_t wall;
+  omni_thread::get_time(wall);
+  if (deadline <= wall)
+    return now;
+  omni_time_t left = deadline - wall;
+  return now + left.s * 1000 + left.ns / 1000000;
+}
+
+} // namespace
+
+uint64_t deadline_of(const omniCallDescriptor& call, uint64_t now)
+{
+  const omni_time_t& deadline = call.getDeadline();
+  return deadline ? in_our_clock(deadline, now) : UINT64_MAX;
+}
+
+// Inlined where a call passes, and once more for the rest.
+#define HOT inline __attribute__((always_inline))
+
+// Request and reply.
+HOT Identity::Ending Identity::exchange(Invocation& invocation,
+                                           folb_call& fc, Lease& lease,
+                                           omniIOR&       ior,
+                                           omniIdentity*& target)
+{
+  omni::GIOP_C&       giop = lease.giop();
+  omniCallDescriptor& call = *invocation.call;
+  Attempt             attempt;
+  attempt.call       = &fc;
+  attempt.parent     = invocation.parent;
+  attempt.reading    = Attempt::nothing;
+  attempt.connect    = FOLB_OUTCOME_OK;
+  attempt.unresolved = false;
+  const Enter enter(attempt);
+  bool        asked = false; // the reply is awaited
+  try {
+    if (__builtin_expect(call.op() != nullptr, 1)) {
+      call.initialiseCall(giop);
+      giop.omni::GIOP_C::InitialiseRequest();
+      asked = true;
+      if (__builtin_expect(giop.omni::GIOP_C::ReceiveReply() ==
+                               GIOP::NO_EXCEPTION,
+                           1)) {
+        attempt.reading = Attempt::results;
+        call.unmarshalReturnedValues(giop);
+        giop.omni::GIOP_C::RequestCompleted(0);
+        folb_call_succeeded(&fc, invocation.now);
+        return Ending::answered;
+      }
+      return other_reply(invocation, fc, attempt, giop, ior, target);
+    }
+    asked = true;
+    return locate_reply(invocation, fc, attempt, giop, ior, target);
+  }
+  catch (const omni::giopStream::CommFailure& x) {
+    invocation.failure.judge(x, attempt, giop, lease.fresh());
+    return Ending::failed;
+  }
+  catch (const CORBA::SystemException& x) {
+    // Idle: a whole reply was read, so the exception stood in it.
+    if (asked && giop.state() == omni::IOP_C::Idle &&
+        invocation.failure.classify(x, reference_->omni_like(),
+                                    runtime_.config().not_exist))
+      return Ending::failed;
+    end(fc, asked, giop, invocation.now);
+    throw;
+  }
+  catch (...) { // a user exception, or one of the application's own code
+    end(fc, asked, giop, invocation.now);
+    throw;
+  }
+}
+
+// One attempt over a connection of the endpoint.
+HOT Identity::Ending Identity::attempt(Invocation& invocation,
+                                          folb_call& fc, bool fresh_only,
+                                          omniIdentity*& target)
+{
+  Candidate* candidate = reference_->at(fc.endpoint);
+  Channel*   channel   = candidate->channel.load(std::memory_order_relaxed);
+  if (__builtin_expect(!channel, 0))
+    return no_slot(invocation, fc, FOLB_OUTCOME_UNUSABLE);
+  folb_outcome got =
+      channel->take_slot(invocation.deadline, invocation.top->abandoned_);
+  if (__builtin_expect(got != FOLB_OUTCOME_OK, 0)) {
+    if (got != Channel::retired)
+      return no_slot(invocation, fc, got);
+    reference_->renew(*candidate);
+    return attempt_again(invocation, fc, fresh_only, target);
+  }
+  if (__builtin_expect(omniORB::trace(FOLB_LOG_DECISION), 0))
+    log(FOLB_LOG_DECISION, "%s to %s", invocation.call->op()
+                                           ? invocation.call->op()
+                                           : "LocateRequest",
+        folb_endpoint_text(fc.endpoint));
+  Lease lease(*channel,
+              {candidate->ior, candidate->key, candidate->key_size,
+               invocation.call, invocation.now},
+              fresh_only);
+  return exchange(invocation, fc, lease, *candidate->ior, target);
+}
+
+HOT bool Identity::run(Invocation& invocation, unsigned before)
+{
+  // An exception handler that asks again and again while nothing is usable
+  // is paced: 50 ms, doubling to 1 s.
+  if (__builtin_expect(before != 0, 0)) {
+    sleep(invocation, std::min(1000u, 25u << before));
+    invocation.now = now_ms();
+  }
+  folb_call fc;
+  if (__builtin_expect(
+          folb_call_begin(
+              &fc, reference_->ref(), invocation.now,
+              invocation.deadline == UINT64_MAX ? 0 : invocation.deadline,
+              (invocation.call->op() ? 0 : FOLB_CALL_LOCATE) |
+                  (before ? FOLB_CALL_AGAIN : 0)) != FOLB_OK,
+          0)) {
+    invocation.failure.set(FOLB_OUTCOME_UNUSABLE, Failure::transient,
+                           TRANSIENT_NoUsableProfile, CORBA::COMPLETED_NO);
+    return false;
+  }
+  if (__builtin_expect(!any_forward_.load(std::memory_order_acquire), 1)) {
+    omniIdentity* target = nullptr;
+    Ending        ending = attempt(invocation, fc, false, target);
+    return __builtin_expect(ending == Ending::answered, 1) ||
+           go_on(invocation, fc, before,
+                 ending == Ending::failed
+                     ? ending
+                     : at_target(invocation, fc, target));
+  }
+  return go_on(invocation, fc, before, at_endpoint(invocation, fc, false));
+}
+
+HOT void Identity::invoke(omniCallDescriptor& call)
+{
+  Invocation invocation;
+  invocation.call     = &call;
+  invocation.now      = now_ms();
+  invocation.deadline = deadline_of(call, invocation.now);
+  invocation.hops     = 0;
+  invocation.top      = this;
+  invocation.parent   = reference_->ref();
+  const omni::giopAddress* used = call.firstAddressUsed();
+  if (!run(invocation, __builtin_expect(used != nullptr, 0) ? marked(used)
+                                                            : 0))
+    invocation.failure.raise();
+}
+
+// Caller holds internalLock; it is not held on return.
+void Identity::dispatch(omniCallDescriptor& call)
+{
+  Use use(*this);
+  if (__builtin_expect(managed_.load(std::memory_order_relaxed), 1) ||
+      managed(call))
+    invoke(call);
+  else
+    pass_through(call);
+}
+
+Identity::Ending Identity::attempt_again(Invocation& invocation, folb_call& fc,
+                                         bool           fresh_only,
+                                         omniIdentity*& target)
+{
+  return attempt(invocation, fc, fresh_only, target);
+}
+
+// After the first attempt: until one is answered, or the verdict is to raise.
+bool Identity::go_on(Invocation& invocation, folb_call& fc, unsigned before,
+                     Ending ending)
+{
+  omniCallDescriptor& call = *invocation.call;
+  while (ending != Ending::answered) {
+    leave_if_shut_down(invocation, fc);
+    if (resendable(call))
+      fc.flags |= call.op() ? FOLB_CALL_IDEMPOTENT
+                            : FOLB_CALL_IDEMPOTENT | FOLB_CALL_RESEND_ALL;
+    invocation.now     = now_ms();
+    folb_action action = folb_call_failed(&fc, invocation.failure.outcome,
+                                          invocation.now);
+    if (action == FOLB_ACTION_SLEEP) {
+      sleep(invocation, fc.sleep_ms);
+      leave_if_shut_down(invocation, fc);
+      invocation.now = now_ms();
+      action = folb_call_resume(&fc, invocation.now) ? FOLB_ACTION_RAISE
+                                                     : FOLB_ACTION_NEXT;
+    }
+    if (action == FOLB_ACTION_RAISE) {
+      // Nothing was left, rather than the verdict being final.
+      if (folb_verdict_of(invocation.failure.outcome, false, true).action ==
+          FOLB_ACTION_NEXT)
+        call.firstAddressUsed(mark(before + 1));
+      return false;
+    }
+    ending = at_endpoint(invocation, fc, action == FOLB_ACTION_SAME);
+  }
+  return true;
+}
+
+bool Identity::run_target(Invocation& invocation)
+{
+  return run(invocation, 0);
+}
+
+// An attempt at the endpoint the engine picked, or at what it forwards to.
+Identity::Ending Identity::at_endpoint(Invocation& invocation, folb_call& fc,
+                                       bool fresh_only)
+{
+  if (omniIdentity* target = remembered(fc.endpoint))
+    return at_target(invocation, fc, target);
+  omniIdentity* target = nullptr;
+  Ending        ending = attempt_again(invocation, fc, fresh_only, target);
+  return ending == Ending::forwarded ? at_target(invocation, fc, target)
+                                     : ending;
+}
+
+} // namespace omnifolb

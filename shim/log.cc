@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The log bridge: our lines appear in omniORB's log at its trace levels.
+#include "runtime.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+#include "orb.h"
+
+namespace omnifolb {
+
+bool log_enabled(int level) { return omniORB::trace(CORBA::ULong(level)); }
+
+void log(int level, const char* format, ...)
+{
+  if (!log_enabled(level))
+    return;
+  char    line[1024];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(line, sizeof line, format, args);
+  va_end(args);
+  omniORB::logger out;
+  out << "omnifolb: " << line << "\n";
+}
+
+} // namespace omnifolb

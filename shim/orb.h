@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// orb.h - omniORB's headers, and every place where its versions differ.
+// Nothing else in the shim asks which version it is built for.
+#ifndef OMNIFOLB_ORB_H
+#define OMNIFOLB_ORB_H
+
+// The types of these headers are shared with libomniORB4: their typeinfo must
+// not become hidden because we are compiled so.
+#pragma GCC visibility push(default)
+#include <omniORB4/CORBA.h>
+#include <omniORB4/minorCode.h>
+#include <omniORB4/omniInterceptors.h>
+#include <omniORB4/internal/orbOptions.h>
+#include <omniORB4/internal/orbParameters.h>
+#include <omniORB4/internal/initialiser.h>
+#include <omniORB4/internal/omniIdentity.h>
+#include <omniORB4/internal/localIdentity.h>
+#include <omniORB4/internal/giopStreamImpl.h>
+#include <omniORB4/internal/giopStream.h>
+#include <omniORB4/internal/giopStrand.h>
+#include <omniORB4/internal/giopStrandFlags.h>
+#include <omniORB4/internal/giopRope.h>
+#include <omniORB4/internal/GIOP_C.h>
+#include <omniORB4/internal/SocketCollection.h>
+#include <omniORB4/internal/transportRules.h>
+#include <omniORB4/internal/libcWrapper.h>
+#include <omniORB4/omniTransport.h>
+#include <omniORB4/callDescriptor.h>
+#pragma GCC visibility pop
+
+// 4.3 dropped the dynamic exception specifications altogether.
+#ifndef OMNI_THROW_SPEC
+#define OMNI_THROW_SPEC(...)
+#endif
+
+namespace omnifolb {
+using namespace omni;
+}
+
+#endif

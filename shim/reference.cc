@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "reference.h"
+
+#include <cstring>
+
+namespace omnifolb {
+
+namespace {
+
+// Marks our entry among an IOR's extra information; never on the wire.
+constexpr IOP::ComponentId folb_component = 0x464f4c42; // "FOLB"
+
+class Extra : public omniIOR::IORExtraInfo {
+ public:
+  Extra() : omniIOR::IORExtraInfo(folb_component) {}
+  std::unique_ptr<Reference> reference;
+};
+
+Extra* find_extra(omniIOR::IORInfo& info)
+{
+  auto& list = info.extraInfo();
+  for (CORBA::ULong i = 0; i < list.length(); ++i)
+    if (list[i] && list[i]->compid == folb_component)
+      return static_cast<Extra*>(list[i]);
+  return nullptr;
+}
+
+CORBA::ULong iiop_profiles(const IOP::TaggedProfileList& profiles)
+{
+  CORBA::ULong n = 0;
+  for (CORBA::ULong i = 0; i < profiles.length(); ++i)
+    n += profiles[i].tag == IOP::TAG_INTERNET_IOP;
+  return n;
+}
+
+// A copy whose selected profile is index, decoded; NULL: it does not decode.
+omniIOR* decoded_copy(const char*                   type_id,
+                      const IOP::TaggedProfileList& profiles,
+                      CORBA::ULong                  index)
+{
+  auto* copy = new omniIOR(CORBA::string_dup(type_id),
+                           new IOP::TaggedProfileList(profiles));
+  copy->addr_selected_profile_index(CORBA::Long(index));
+  try {
+    copy->getIORInfo();
+    return copy;
+  }
+  catch (const CORBA::SystemException&) {
+    copy->release();
+    return nullptr;
+  }
+}
+
+bool is_kind(const omni::giopAddress& address, folb_kind kind)
+{
+  static const char* const types[] = {"giop:tcp", "giop:ssl", "giop:unix"};
+  return !strcmp(address.type(), types[kind]);
+}
+
+// The engine's form of an ORB address; false for other transports.
+bool canonical(const omni::giopAddress& address, folb_address& out)
+{
+  const char* text = address.address();
+  return folb_address_parse(text, strlen(text), &out, nullptr) == FOLB_OK;
+}
+
+} // namespace
+
+bool select_profile(omniIOR& ior)
+{
+  if (ior.addr_selected_profile_index() >= 0) {
+    ior.getIORInfo();
+    return true;
+  }
+  const IOP::TaggedProfileList& profiles = ior.iopProfiles();
+  CORBA::ULong                  n        = iiop_profiles(profiles);
+  if (!n)
+    return false;
+  CORBA::Long first = -1;
+  for (CORBA::ULong i = 0; i < profiles.length(); ++i) {
+    if (profiles[i].tag != IOP::TAG_INTERNET_IOP)
+      continue;
+    if (first < 0)
+      first = CORBA::Long(i);
+    if (n == 1)
+      break;
+    // Tried on a copy: a failure would leave the IOR half decoded.
+    if (omniIOR* copy = decoded_copy(ior.repositoryID(), profiles, i)) {
+      copy->release();
+      first = CORBA::Long(i);
+      break;
+    }
+  }
+  ior.addr_selected_profile_index(first);
+  ior.getIORInfo();
+  return true;
+}
+
+Reference* Reference::of(Runtime& runtime, omniIOR* ior,
+                         const char* target_id)
+{
+  omniIOR::IORInfo* info = ior->getIORInfo();
+  {
+    omni_tracedmutex_lock lock(*omniIOR::lock);
+    Extra*                extra = find_extra(*info);
+    if (extra && extra->reference &&
+        extra->reference->serial_ == runtime.serial())
+      return extra->reference.get();
+  }
+  std::unique_ptr<Reference> made(new Reference(runtime, *ior));
+  made->serial_ = runtime.serial();
+  bool good     = made->read() && made->open(target_id);
+  // ~Reference() wants the lock, also for one that is not kept.
+  omni_tracedmutex_lock      lock(*omniIOR::lock);
+  std::unique_ptr<Reference> unwanted;
+  if (!good) {
+    unwanted = std::move(made);
+    return nullptr;
+  }
+  Extra* extra = find_extra(*info);
+  if (!extra) {
+    auto& list = info->extraInfo();
+    extra      = new Extra;
+    list.length(list.length() + 1);
+    list[list.length() - 1] = extra;
+  }
+  if (extra->reference && extra->reference->serial_ == runtime.serial())
+    unwanted = std::move(made); // another thread was first
+  else {
+    unwanted         = std::move(extra->reference);
+    extra->reference = std::move(made);
+  }
+  return extra->reference.get();
+}
+
+Reference::~Reference()
+{
+  for (Table* t = table_.load(); t;) {
+    std::unique_ptr<Table> owned(t);
+    if (t == table_.load())
+      for (size_t i = 0; i <= t->mask; ++i)
+        if (Candidate* c = t->slots[i].load()) {
+          if (Channel* channel = c->channel.load())
+            channel->release();
+          if (c->ior)
+            c->ior->releaseNoLock();
+          delete c;
+        }
+    t = owned->before.release();
+  }
+  folb_ref_release(ref_);
+}
+
+bool Reference::read()
+{
+  const IOP::TaggedProfileList& profiles = ior_.iopProfiles();
+  for (CORBA::ULong i = 0; i < profiles.length(); ++i)
+    if (profiles[i].tag == IOP::TAG_INTERNET_IOP)
+      read_profile(i);
+  if (profiles_.empty())
+    return false;
+  // A transient object keeps to its own profile, which the ORB selected.
+  if (transient_) {
+    auto selected = CORBA::ULong(ior_.addr_selected_profile_index());
+    for (const Profile& p : profiles_)
+      if (p.index == selected) {
+        profiles_ = {Profile(p)};
+        break;
+      }
+  }
+  return true;
+}
+
+bool Reference::read_profile(CORBA::ULong index)
+{
+  const auto&  data = ior_.iopProfiles()[index].profile_data;
+  constexpr uint32_t max_alternates = 64; // a server has fewer addresses
+  folb_address alternates[max_alternates];
+  folb_profile p{};
+  p.alternates     = alternates;
+  p.max_alternates = max_alternates;
+  if (folb_profile_parse(data.get_buffer(), data.length(), &p))
+    return false;
+  Profile profile{};
+  profile.index = index;
+  if (folb_address_make(FOLB_KIND_TCP, p.host, p.host_len, p.port,
+                        &profile.main))
+    profile.main = folb_address{};
+  profile.alternates.assign(alternates, alternates + p.n_alternates);
+  if (CORBA::Long(index) == ior_.addr_selected_profile_index()) {
+    // The ORB reads the type also from a multiple components profile.
+    CORBA::ULong  type = ior_.getIORInfo()->orbType();
+    folb_key_info key  = folb_key_inspect(type, p.key, p.key_len);
+    transient_         = key.transient;
+    omni_like_         = key.omni_like;
+  }
+  profiles_.push_back(std::move(profile));
+  return true;
+}
+
+// Ssl and unix components are other ways to a profile's endpoint. One of them
+// stands for it when it is listed as an endpoint itself and preferred by the
+// rules, or when the profile has no TCP address.
+bool Reference::other_ways(const Profile& profile, std::vector<folb_own>& own)
+{
+  const bool selected =
+      CORBA::Long(profile.index) == ior_.addr_selected_profile_index();
+  omniIOR* copy = selected ? nullptr
+                           : decoded_copy(ior_.repositoryID(),
+                                          ior_.iopProfiles(), profile.index);
+  if (!selected && !copy)
+    return false;
+  omniIOR::IORInfo* info  = (selected ? &ior_ : copy)->getIORInfo();
+  CORBA::ULong      best  = 0xffffffff, rank = 0, flags = 0;
+  folb_address      found{}, address;
+  for (const omni::giopAddress* a : info->addresses()) {
+    if (is_kind(*a, FOLB_KIND_TCP)) {
+      // Names are judged when they are resolved; alternates not at all.
+      if (profile.main.port && canonical(*a, address) &&
+          folb_address_equal(&address, &profile.main) &&
+          rules_allow(*a, info->flags(), rank, flags) && rank < best) {
+        best  = rank;
+        found = folb_address{};
+      }
+    }
+    else if (canonical(*a, address) &&
+             rules_allow(*a, info->flags(), rank, flags) && rank < best &&
+             (!profile.main.port ||
+              folb_engine_lists(runtime_.engine(), &address))) {
+      best  = rank;
+      found = address;
+    }
+  }
+  if (copy)
+    copy->release();
+  if (found.host[0])
+    own.push_back({found, profile.index});
+  return found.host[0];
+}
+
+bool Reference::open(const char* target_id)
+{
+  std::vector<folb_own> own;
+  for (const Profile& p : profiles_) {
+    // What goes by SSL or a local socket does not go by alternate addresses.
+    if (other_ways(p, own))
+      continue;
+    if (p.main.port)
+      own.push_back({p.main, p.index});
+    for (const folb_address& a : p.alternates)
+      own.push_back({a, p.index});
+  }
+  const Attempt* a = current_attempt;
+  folb_ref_spec spec{};
+  spec.size  = sizeof spec;
+  spec.own   = own.data();
+  spec.n_own = uint32_t(own.size());
+  // string_to_object and initial references ask for CORBA::Object; stubs that
+  // take a reference out of an Any or an argument ask for its interface.
+  spec.origin = !strcmp(target_id, CORBA::Object::_PD_repoId)
+                    ? FOLB_ORIGIN_FRESH
+                    : FOLB_ORIGIN_LOOSE;
+  spec.fixed  = transient_;
+  if (a && a->reading == Attempt::forward)
+    spec.fixed = spec.forward = true;
+  else if (a && a->reading == Attempt::results) {
+    spec.origin   = FOLB_ORIGIN_REPLY;
+    spec.parent   = a->parent;
+    spec.answered = a->call->endpoint;
+  }
+  if (folb_ref_new(runtime_.engine(), &spec, &ref_))
+    return false;
+  table_.store(new Table(8));
+  return true;
+}
+
+// ---- candidates
+
+void Reference::put(Table& table, Candidate* candidate)
+{
+  size_t i = hash(candidate->endpoint);
+  while (table.slots[i & table.mask].load(std::memory_order_relaxed))
+    ++i;
+  table.slots[i & table.mask].store(candidate, std::memory_order_release);
+  ++table.used;
+}
+
+Candidate* Reference::make(folb_endpoint* endpoint)
+{
+  const folb_address& address  = *folb_endpoint_address(endpoint);
+  bool                own_ways = false;
+  const Profile*      profile  = profile_for(address, own_ways);
+  omniIOR*            ior      = private_ior(*profile, address);
+  auto*               made     = new Candidate{endpoint, {}, ior, nullptr, 0};
+  if (ior) {
+    const auto&  data = ior->iopProfiles()[profile->index].profile_data;
+    folb_profile p{};
+    if (!folb_profile_parse(data.get_buffer(), data.length(), &p)) {
+      made->key      = p.key;
+      made->key_size = p.key_len;
+    }
+    made->channel = channel_for(endpoint, *ior, own_ways);
+  }
+  Candidate* there = nullptr;
+  {
+    Guard  guard(shim_lock);
+    Table* table = table_.load();
+    for (size_t i = hash(endpoint);; ++i) {
+      there = table->slots[i & table->mask].load();
+      if (!there || there->endpoint == endpoint)
+        break;
+    }
+    if (!there) {
+      if (2 * (table->used + 1) > table->mask + 1) {
+        auto* larger = new Table(2 * (table->mask + 1));
+        for (size_t i = 0; i <= table->mask; ++i)
+          if (Candidate* c = table->slots[i].load())
+            put(*larger, c);
+        larger->before.reset(table);
+        table_.store(larger, std::memory_order_release);
+        table = larger;
+      }
+      put(*table, made);
+      return made;
+    }
+  }
+  if (Channel* channel = made->channel.load())
+    channel->release();
+  if (ior)
+    ior->release();
+  delete made;
+  return there;
+}
+
+void Reference::renew(Candidate& candidate)
+{
+  bool own_ways = false;
+  profile_for(*folb_endpoint_address(candidate.endpoint), own_ways);
+  Channel* made = channel_for(candidate.endpoint, *candidate.ior, own_ways);
+  Channel* old;
+  {
+    Guard guard(shim_lock);
+    old = candidate.channel.exchange(made);
+  }
+  if (old)
+    old->release();
+}
+
+// The profile an address came from; a member that the reference does not have
+// gets the one that matched, which is the first that is listed.
+const Reference::Profile*
+Reference::profile_for(const folb_address& address, bool& main) const
+{
+  const Profile* listed = nullptr;
+  for (const Profile& p : profiles_) {
+    if (address.kind == FOLB_KIND_TCP && p.main.port &&
+        folb_address_equal(&p.main, &address)) {
+      main = true;
+      return &p;
+    }
+    if (p.main.port && !listed &&
+        folb_engine_lists(runtime_.engine(), &p.main))
+      listed = &p;
+    for (const folb_address& a : p.alternates) {
+      if (folb_address_equal(&a, &address))
+        return &p;
+      if (!listed && folb_engine_lists(runtime_.engine(), &a))
+        listed = &p;
+    }
+  }
+  main = address.kind != FOLB_KIND_TCP;
+  return listed ? listed : &profiles_.front();
+}
+
+omniIOR* Reference::private_ior(const Profile&      profile,
+                                const folb_address& address) const
+{
+  IOP::TaggedProfileList profiles(ior_.iopProfiles());
+  auto&                  data = profiles[profile.index].profile_data;
+  if (address.kind == FOLB_KIND_TCP &&
+      !folb_address_equal(&address, &profile.main)) {
+    uint8_t* octets = nullptr;
+    size_t   size   = 0;
+    if (folb_profile_rewrite(nullptr, data.get_buffer(), data.length(),
+                             &address, &octets, &size))
+      return nullptr;
+    data.length(CORBA::ULong(size));
+    memcpy(data.get_buffer(), octets, size);
+    free(octets);
+  }
+  return decoded_copy(ior_.repositoryID(), profiles, profile.index);
+}
+
+// own_ways: the address is the profile's own, so that its ssl and unix
+// components lead there too.
+Channel* Reference::channel_for(folb_endpoint* endpoint, omniIOR& ior,
+                                bool own_ways) const
+{
+  const folb_address& address = *folb_endpoint_address(endpoint);
+  omniIOR::IORInfo*   info    = ior.getIORInfo();
+  AddressList         ways;
+  folb_address        a;
+  if (own_ways)
+    for (const omni::giopAddress* way : info->addresses()) {
+      bool tcp = is_kind(*way, FOLB_KIND_TCP);
+      if (address.kind == FOLB_KIND_TCP
+              ? !tcp || (canonical(*way, a) && folb_address_equal(&a, &address))
+              : is_kind(*way, address.kind))
+        ways.emplace_back(way->duplicate());
+    }
+  else {
+    char text[FOLB_ADDRESS_TEXT + 9] = "giop:tcp:";
+    folb_address_format(&address, text + (address.kind == FOLB_KIND_TCP ? 9 : 0),
+                        FOLB_ADDRESS_TEXT);
+    if (auto* way = omni::giopAddress::str2Address(text))
+      ways.emplace_back(way);
+  }
+  if (ways.empty())
+    return nullptr;
+  return EndpointChannels::find(runtime_, endpoint, info->flags(),
+                                std::move(ways));
+}
+
+} // namespace omnifolb

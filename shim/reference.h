@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// reference.h - what one IOR object means to us: its profiles, the engine's
+// reference, and for each endpoint it may be sent to how that is done.
+#ifndef OMNIFOLB_REFERENCE_H
+#define OMNIFOLB_REFERENCE_H
+
+#include <vector>
+
+#include "channel.h"
+#include "orb.h"
+#include "runtime.h"
+
+namespace omnifolb {
+
+// A reference at one endpoint. Made at first use, never changed afterwards
+// but for the channel; lives as long as its reference.
+struct Candidate {
+  folb_endpoint*        endpoint;
+  std::atomic<Channel*> channel; // retained; NULL: no way is allowed
+  // Ours alone: GIOP version, code sets and addressing mode live in it. Its
+  // selected profile is the one sent, with the endpoint's address.
+  omniIOR*            ior;
+  const CORBA::Octet* key; // of that profile
+  CORBA::ULong        key_size;
+};
+
+class Reference {
+ public:
+  // The reference of an IOR, made at the first use of the IOR object and kept
+  // in it: whatever is made of the same IOR object shares it. NULL: no
+  // profile is usable. May raise what decoding the IOR raises.
+  // Caller may hold internalLock.
+  static Reference* of(Runtime& runtime, omniIOR* ior, const char* target_id);
+
+  // All of it under omniIOR::lock: only an IOR that ends deletes one.
+  ~Reference();
+
+  folb_ref* ref() const { return ref_; }
+  bool      omni_like() const { return omni_like_; }
+  unsigned  serial() const { return serial_; }
+
+  // How the reference is called at an endpoint. NULL: not at all.
+  Candidate* at(folb_endpoint* endpoint)
+  {
+    const Table* table = table_.load(std::memory_order_acquire);
+    for (size_t i = hash(endpoint);; ++i) {
+      Candidate* c = table->slots[i & table->mask].load(
+          std::memory_order_acquire);
+      if (!c || c->endpoint == endpoint)
+        return c ? c : make(endpoint);
+    }
+  }
+  // After Channel::retired: with a channel of today.
+  void renew(Candidate& candidate);
+
+  // Only one wait for names, whatever calls; see Identity.
+  std::atomic<bool> waited{false};
+
+ private:
+  // Open addressing, at most half full; grown by copying, the old ones are
+  // kept until the end because readers hold no lock.
+  struct Table {
+    Table(size_t size)
+        : mask(size - 1), slots(new std::atomic<Candidate*>[size]())
+    {
+    }
+    size_t                                    mask;
+    size_t                                    used = 0; // under shim_lock
+    std::unique_ptr<std::atomic<Candidate*>[]> slots;
+    std::unique_ptr<Table>                    before;
+  };
+  struct Profile {
+    CORBA::ULong              index; // in the IOR
+    folb_address              main;  // port 0: it has only other ways
+    std::vector<folb_address> alternates;
+  };
+
+  Reference(Runtime& runtime, omniIOR& ior) : runtime_(runtime), ior_(ior) {}
+  bool       read();
+  bool       read_profile(CORBA::ULong index);
+  bool       open(const char* target_id);
+  bool       other_ways(const Profile& profile, std::vector<folb_own>& own);
+  Candidate* make(folb_endpoint* endpoint);
+  void       put(Table& table, Candidate* candidate);
+  const Profile* profile_for(const folb_address& address, bool& main) const;
+  omniIOR*       private_ior(const Profile&      profile,
+                             const folb_address& address) const;
+  Channel*       channel_for(folb_endpoint* endpoint, omniIOR& ior,
+                             bool own_ways) const;
+  static size_t  hash(const void* p) { return (size_t(p) >> 6) * 31; }
+
+  Runtime&             runtime_;
+  omniIOR&             ior_;
+  unsigned             serial_    = 0;
+  folb_ref*            ref_       = nullptr;
+  bool                 omni_like_ = false;
+  bool                 transient_ = false;
+  std::vector<Profile> profiles_;
+  std::atomic<Table*>  table_{nullptr};
+};
+
+// Makes the IOR select its first profile that decodes, and decodes it; false:
+// none is ours. Raises what plain omniORB raises when none decodes.
+bool select_profile(omniIOR& ior);
+
+} // namespace omnifolb
+
+#endif

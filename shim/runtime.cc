@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Life: from the ORB's attach to its detach, and across fork(2).
+#include "runtime.h"
+
+#include <climits>
+#include <ctime>
+
+#include "channel.h"
+#include "connection.h"
+#include "orb.h"
+
+namespace omnifolb {
+
+Mutex                 shim_lock;
+__thread Attempt*     current_attempt;
+std::atomic<Runtime*> Runtime::current_{nullptr};
+
+namespace {
+
+uint64_t clock_ms(clockid_t clock)
+{
+  timespec t;
+  clock_gettime(clock, &t);
+  return uint64_t(t.tv_sec) * 1000 + uint64_t(t.tv_nsec) / 1000000;
+}
+
+unsigned serials; // of the last ORB_init; ORB_init is serialised by the ORB
+
+} // namespace
+
+uint64_t now_ms() { return clock_ms(CLOCK_BOOTTIME); }
+
+void Signal::reset()
+{
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init(&cond_, &attributes);
+  pthread_condattr_destroy(&attributes);
+}
+
+bool Signal::wait(uint64_t until)
+{
+  if (until == UINT64_MAX) {
+    pthread_cond_wait(&cond_, &shim_lock.mutex_);
+    return true;
+  }
+  const uint64_t now = now_ms();
+  if (now >= until)
+    return false;
+  const uint64_t at = clock_ms(CLOCK_MONOTONIC) + (until - now);
+  timespec       t{time_t(at / 1000), long(at % 1000 * 1000000)};
+  return !pthread_cond_timedwait(&cond_, &shim_lock.mutex_, &t);
+}
+
+// ---- start and stop
+
+Runtime::Runtime(const folb_config& config)
+    : serial_(++serials), started_ms_(now_ms()),
+      idle_check_ms_(config.idle_check_ms == FOLB_OFF ? UINT64_MAX / 2
+                                                      : config.idle_check_ms)
+{
+}
+
+Runtime::~Runtime() = default;
+
+bool Runtime::start(const folb_config& config)
+{
+  auto*    runtime = new Runtime(config);
+  folb_env env{};
+  env.size      = sizeof env;
+  env.arg       = runtime;
+  env.log_level = [](void*) { return int(omniORB::traceLevel); };
+  env.log       = [](void*, int level, const char* line) {
+    log(level, "%s", line);
+  };
+  env.resolve = [](void* arg, const char* host) {
+    resolve_host(static_cast<Runtime*>(arg)->serial(), host);
+  };
+  env.endpoint_ejected = endpoint_ejected;
+  env.endpoint_release = endpoint_release;
+  env.event = [](void*, const folb_event* event) { api_event(event); };
+  folb_error error{};
+  if (folb_engine_new(&config, &env, &runtime->engine_, &error)) {
+    log(FOLB_LOG_ERROR, "not active: %s", error.msg);
+    delete runtime;
+    return false;
+  }
+  runtime->config_ = folb_engine_config(runtime->engine_);
+  if (!api_endpoints_apply(runtime->engine_) && config.endpoints)
+    folb_engine_set_source(runtime->engine_, FOLB_SOURCE_ENDPOINTS,
+                           config.endpoints);
+  current_.store(runtime, std::memory_order_release);
+  watcher_start(*runtime);
+  return true;
+}
+
+void Runtime::stop()
+{
+  Runtime* runtime;
+  {
+    Guard guard(shim_lock);
+    runtime = current_.exchange(nullptr);
+    if (!runtime)
+      return;
+    while (runtime->pins_)
+      runtime->changed_.wait(UINT64_MAX);
+  }
+  watcher_stop();
+  folb_engine_release(runtime->engine_);
+  runtime->collect();
+  delete runtime;
+}
+
+Runtime::Pin::Pin() : Pin(0) {}
+
+Runtime::Pin::Pin(unsigned serial)
+{
+  Guard guard(shim_lock);
+  runtime_ = current();
+  if (runtime_ && serial && runtime_->serial_ != serial)
+    runtime_ = nullptr;
+  if (runtime_)
+    ++runtime_->pins_;
+}
+
+Runtime::Pin::~Pin()
+{
+  if (!runtime_)
+    return;
+  Guard guard(shim_lock);
+  --runtime_->pins_;
+  runtime_->changed_.broadcast();
+}
+
+// ---- notes, waits
+
+void Runtime::note_unmanaged(const char* type_id, const char* reason)
+{
+  if (!log_enabled(FOLB_LOG_CONFIG))
+    return;
+  {
+    Guard guard(shim_lock);
+    if (!noted_.emplace(type_id, reason).second)
+      return;
+  }
+  log(FOLB_LOG_CONFIG, "references of type %s are left to the ORB: %s",
+      *type_id ? type_id : "(none)", reason);
+}
+
+void Runtime::wake_all()
+{
+  Guard guard(shim_lock);
+  changed_.broadcast();
+  for (Channel* c = channels_; c; c = c->all_next_)
+    c->wake_waiters();
+}
+
+void Runtime::add(Channel& channel)
+{
+  channel.all_next_ = channels_;
+  channels_         = &channel;
+}
+
+void Runtime::forget(Channel& channel)
+{
+  Guard guard(shim_lock);
+  for (Channel** c = &channels_; *c; c = &(*c)->all_next_)
+    if (*c == &channel) {
+      *c = channel.all_next_;
+      return;
+    }
+}
+
+// ---- endpoints
+
+void Runtime::endpoint_ejected(void*, void* user)
+{
+  if (!user)
+    return;
+  Guard guard(shim_lock);
+  for (Channel* c = static_cast<EndpointChannels*>(user)->first_; c;
+       c          = c->next_)
+    c->fail_waiters();
+}
+
+// Called where omniTransportLock may not be taken: put aside for collect().
+void Runtime::endpoint_release(void* arg, void* user)
+{
+  if (!user)
+    return;
+  auto* runtime  = static_cast<Runtime*>(arg);
+  auto* channels = static_cast<EndpointChannels*>(user);
+  Guard guard(shim_lock);
+  channels->unused_ = runtime->unused_;
+  runtime->unused_  = channels;
+  runtime->any_unused_.store(true, std::memory_order_relaxed);
+}
+
+void Runtime::collect()
+{
+  if (!any_unused_.load(std::memory_order_relaxed))
+    return;
+  EndpointChannels* list;
+  {
+    Guard guard(shim_lock);
+    list    = unused_;
+    unused_ = nullptr;
+    any_unused_.store(false, std::memory_order_relaxed);
+  }
+  while (list) {
+    EndpointChannels* channels = list;
+    list                       = channels->unused_;
+    if (channels->retire())
+      delete channels;
+    else
+      endpoint_release(this, channels);
+  }
+}
+
+// ---- fork
+
+void Runtime::before_fork()
+{
+  shim_lock.lock();
+  if (Runtime* runtime = current())
+    folb_engine_before_fork(runtime->engine_);
+}
+
+void Runtime::after_fork(bool child)
+{
+  Runtime* runtime = current();
+  if (runtime)
+    folb_engine_after_fork(runtime->engine_, child);
+  if (child) {
+    Connection::abandon_all();
+    resolver_after_fork_in_child();
+    watcher_after_fork_in_child();
+    if (runtime) {
+      runtime->changed_.reset();
+      for (Channel* c = runtime->channels_; c; c = c->all_next_)
+        c->after_fork_in_child();
+    }
+  }
+  shim_lock.unlock();
+}
+
+} // namespace omnifolb

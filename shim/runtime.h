@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// runtime.h - what the parts of the shim share: the clock, our one lock, the
+// log and the state that lives from ORB_init to destroy.
+#ifndef OMNIFOLB_RUNTIME_H
+#define OMNIFOLB_RUNTIME_H
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include <pthread.h>
+
+#include <folb/folb.h>
+#include <folb/folb_policy.h>
+
+namespace omnifolb {
+
+class Channel;
+class EndpointChannels;
+struct Attempt;
+
+// Milliseconds of CLOCK_BOOTTIME, the engine's clock.
+uint64_t now_ms();
+
+// The one lock of the shim. Lock order: omni::internalLock, omniIOR::lock,
+// omniTransportLock, this one, then the engine's. Never held over connect,
+// send, receive, name resolution, a call of the ORB or user code. It has no
+// destructor, so that exit() may run while other threads call.
+class Mutex {
+ public:
+  constexpr Mutex() = default;
+  void lock() { pthread_mutex_lock(&mutex_); }
+  void unlock() { pthread_mutex_unlock(&mutex_); }
+
+ private:
+  friend class Signal;
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+};
+extern Mutex shim_lock;
+using Guard = std::lock_guard<Mutex>;
+
+// A condition of shim_lock; waits by a clock that nobody sets. Trivially
+// destroyed: a condition with waiters must not be torn down by exit().
+class Signal {
+ public:
+  Signal() { reset(); }
+  // Also in the child of a fork, where no waiter of the parent exists.
+  void reset();
+  void broadcast() { pthread_cond_broadcast(&cond_); }
+  void signal() { pthread_cond_signal(&cond_); }
+  // until: of now_ms(), UINT64_MAX = no limit. False when it has passed.
+  bool wait(uint64_t until);
+
+ private:
+  pthread_cond_t cond_;
+};
+
+// What this thread is in the middle of, or NULL; the ORB calls us back
+// (connect, createIdentity) without saying for which invocation.
+extern __thread Attempt* current_attempt
+    __attribute__((tls_model("initial-exec")));
+
+class Runtime {
+ public:
+  // NULL while the plug-in is inactive.
+  static Runtime* current()
+  {
+    return current_.load(std::memory_order_acquire);
+  }
+
+  // Called with the configuration of one ORB_init; false: logged why.
+  static bool start(const folb_config& config);
+  // No call is in progress and no identity is left.
+  static void stop();
+
+  folb_engine*       engine() const { return engine_; }
+  const folb_config& config() const { return *config_; }
+  // Tells one ORB_init from the next.
+  unsigned serial() const { return serial_; }
+  uint64_t started_ms() const { return started_ms_; }
+  // 0: every time; UINT64_MAX / 2: never (sums with a time do not wrap).
+  uint64_t idle_check_ms() const { return idle_check_ms_; }
+
+  // Says at level 2, once per type id and reason, why a reference is left to
+  // the ORB.
+  void note_unmanaged(const char* type_id, const char* reason);
+
+  // Keeps the runtime from stopping, for threads that are no call of it.
+  class Pin {
+   public:
+    Pin();
+    // Only the runtime of that ORB_init.
+    explicit Pin(unsigned serial);
+    Pin(const Pin&) = delete;
+    ~Pin();
+    Runtime* operator->() const { return runtime_; }
+    explicit operator bool() const { return runtime_; }
+
+   private:
+    Runtime* runtime_;
+  };
+
+  // Wakes calls that sleep or wait for a name, connection or answer.
+  void wake_all();
+  // For waits on anything that is none of a channel's; under shim_lock.
+  Signal& changed() { return changed_; }
+
+  // All channels, for wake_all(), fork and stop(); under shim_lock.
+  void add(Channel& channel);
+  void forget(Channel& channel);
+
+  // Frees channels of endpoints that are used no longer. Takes
+  // omniTransportLock: call it where that may be taken.
+  void collect();
+
+  static void before_fork();
+  static void after_fork(bool child);
+
+ private:
+  Runtime(const folb_config& config);
+  ~Runtime();
+  static void endpoint_ejected(void*, void* user);
+  static void endpoint_release(void*, void* user);
+
+  static std::atomic<Runtime*> current_;
+
+  folb_engine*       engine_ = nullptr;
+  const folb_config* config_ = nullptr;
+  unsigned           serial_;
+  uint64_t           started_ms_;
+  uint64_t           idle_check_ms_;
+  Signal             changed_;
+
+  // Under shim_lock.
+  unsigned pins_ = 0;
+  std::set<std::pair<std::string, std::string>> noted_;
+  Channel*          channels_ = nullptr;
+  EndpointChannels* unused_   = nullptr;
+  std::atomic<bool> any_unused_{false};
+};
+
+// ---- log.cc: omniORB's logger, one line each
+
+bool log_enabled(int level);
+void log(int level, const char* format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+// ---- resolver.cc: host names, each on a thread of its own
+
+// Starts a look-up whose answer goes to the engine of the runtime that asked.
+void resolve_host(unsigned runtime_serial, const char* host);
+void resolver_after_fork_in_child();
+
+// A thread without the application's signals; thread NULL: detached.
+bool start_thread(void* (*function)(void*), void* arg, pthread_t* thread);
+
+// ---- watcher.cc: folbEndpointsFile
+
+// Takes the file if the key is set, and watches it.
+void watcher_start(Runtime& runtime);
+void watcher_stop();
+void watcher_after_fork_in_child();
+// Starts again what a fork has ended; cheap.
+void background_ensure(Runtime& runtime);
+
+// ---- api.cc
+
+// Gives the engine what the C API set in place of folbEndpoints; false: none.
+bool api_endpoints_apply(folb_engine* engine);
+bool api_endpoints_given();
+// To the application's callback.
+void api_event(const folb_event* event);
+// Whether an ORB is there, active or not.
+void api_orb_exists(bool exists);
+
+// ---- options.cc
+
+void register_options();
+// The end of a successful reading of options: what they say from now on.
+const folb_config& commit_options();
+// Warns about keys that do nothing: misspelled, or without an endpoint source.
+void warn_about_options(bool active);
+
+} // namespace omnifolb
+
+#endif
