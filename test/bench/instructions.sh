@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# instructions.sh: client instructions per call, by callgrind, as the
+# difference of 3000 and 1000 calls: plain omniORB, then sticky and
+# per-request with the plug-in.  Fails above LIMIT more than plain (160).
+set -eu
+cd "$(dirname "$0")/../.."
+. test/lib.sh
+. test/bench/lib.sh
+limit=${LIMIT:-160}
+
+# shellcheck disable=SC2086  # words: names of packages
+need_packages $test_packages valgrind
+build_preset release omnifolb4 demo_server bench_client
+start_servers
+
+# collected POLICY CALLS REPLICAS
+collected() {
+  with_policy "$1" valgrind --tool=callgrind --callgrind-out-file=/dev/null \
+    "$bin/bench_client" "$ior" 1 "$2" >"$work/out" 2>"$work/err" ||
+    { cat "$work/out" "$work/err" >&2; return 1; }
+  [ "$(field replicas <"$work/out")" = "$3" ] ||
+    { echo "$1: not $3 replicas: $(cat "$work/out")" >&2; return 1; }
+  sed -n 's/.*Collected : \([0-9]*\).*/\1/p' "$work/err"
+}
+per_call() {
+  many=$(collected "$1" 3000 "$2")
+  few=$(collected "$1" 1000 "$2")
+  echo $(((many - few) / 2000))
+}
+
+print_machine
+plain=$(per_call plain 1)
+echo "plain        $plain instructions per call"
+bad=0
+for policy in ordered per-request; do
+  replicas=1
+  [ $policy = ordered ] || replicas=3
+  cost=$(per_call $policy $replicas)
+  more=$((cost - plain))
+  verdict=ok
+  [ $more -le "$limit" ] || { verdict="more than $limit"; bad=1; }
+  printf '%-12s %d instructions per call, +%d: %s\n' \
+    $policy "$cost" $more "$verdict"
+done
+exit $bad

@@ -1,0 +1,15 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# pick.sh [GOOGLE_BENCHMARK_OPTIONS]: the engine alone, one pick and report
+# per iteration, for each policy and size.
+set -eu
+cd "$(dirname "$0")/../.."
+. test/lib.sh
+. test/bench/lib.sh
+
+# shellcheck disable=SC2086  # words: names of packages
+need_packages $build_packages libbenchmark-dev
+build_preset release bench_pick
+print_machine
+"$bin/bench_pick" "$@"

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The C API of the plug-in, found at run time: this program is not linked
+// with it and does not include its header.
+#include "client.h"
+
+#include <folb/omnifolb.h>
+
+#include <dlfcn.h>
+#include <mutex>
+
+namespace client {
+
+namespace {
+
+std::mutex  event_lock;
+std::string events;
+
+template <class F> F *Find(const char *name)
+{
+  void *found = dlsym(RTLD_DEFAULT, name);
+  if (found == nullptr)
+    throw std::runtime_error(std::string("no ") + name);
+  return reinterpret_cast<F *>(found);
+}
+
+// "ok", or the status and the text of omnifolb_error().
+std::string Status(int status)
+{
+  if (status == FOLB_OK)
+    return "ok";
+  return std::string("!") + std::to_string(status) + " " +
+         Find<const char *()>("omnifolb_error")();
+}
+
+std::string OneText(const char *function, Arguments &in)
+{
+  return Status(Find<int(const char *)>(function)(Word(in).c_str()));
+}
+
+bool Visit(void *arg, const struct folb_endpoint_stats *s)
+{
+  static const char *const states[] = {"usable", "ejected", "trial",
+                                       "drained", "removed"};
+  uint64_t                 failures = 0;
+  for (const uint64_t f : s->failures)
+    failures += f;
+  auto &text = *static_cast<std::ostringstream *>(arg);
+  text << s->text << " " << (s->name[0] != '\0' ? s->name : "-") << " "
+       << (s->cluster != nullptr ? "member" : "other") << " weight="
+       << s->weight << " " << states[s->state] << " attempts="
+       << s->attempts << " successes=" << s->successes << " failures="
+       << failures << " refused="
+       << s->failures[FOLB_OUTCOME_CONNECT_FAILED] << " ejections="
+       << s->ejections << " outstanding=" << s->outstanding << " until="
+       << s->ejected_until_ms << ";";
+  return true;
+}
+
+std::string Stats(Arguments &)
+{
+  std::ostringstream text;
+  using Function = int(bool (*)(void *, const struct folb_endpoint_stats *),
+                       void *);
+  const int status = Find<Function>("omnifolb_stats")(Visit, &text);
+  return status == FOLB_OK ? text.str() : Status(status);
+}
+
+void OnEvent(void *, const struct folb_event *e)
+{
+  static const char *const types[] = {"?",       "ejected", "avoided",
+                                      "restored", "added",  "removed",
+                                      "weight"};
+  const std::lock_guard<std::mutex> g(event_lock);
+  events += std::string(types[e->type]) + " " + e->endpoint + ";";
+}
+
+} // namespace
+
+void AddApi(Commands &to)
+{
+  to["api_init"] = [](Arguments &) {
+    return Status(Find<int()>("omnifolb_init")());
+  };
+  to["api_version"] = [](Arguments &) {
+    return std::string(Find<const char *()>("omnifolb_version")());
+  };
+  for (const char *name : {"set_endpoints", "add_endpoint",
+                           "remove_endpoint", "drain"})
+    to[std::string("api_") + name] = [name](Arguments &in) {
+      return OneText(("omnifolb_" + std::string(name)).c_str(), in);
+    };
+  // api_set_weight ADDRESS WEIGHT
+  to["api_set_weight"] = [](Arguments &in) {
+    const std::string address = Word(in);
+    return Status(Find<int(const char *, unsigned)>("omnifolb_set_weight")(
+        address.c_str(), static_cast<unsigned>(Number(in, 0))));
+  };
+  // api_new_context URI: a reference in a fresh context
+  to["api_new_context"] = [](Arguments &in) {
+    char     *ior    = nullptr;
+    const int status = Find<int(const char *, char **)>(
+        "omnifolb_new_context")(Word(in).c_str(), &ior);
+    if (status != FOLB_OK)
+      return Status(status);
+    CORBA::Object_var o = orb->string_to_object(ior);
+    Find<void(char *)>("omnifolb_string_free")(ior);
+    return Keep(o);
+  };
+  // api_stats: a line of facts for each endpoint
+  to["api_stats"] = Stats;
+  // api_watch: collects events; api_events: those since last asked
+  to["api_watch"] = [](Arguments &) {
+    using Function = int(void (*)(void *, const struct folb_event *), void *);
+    return Status(Find<Function>("omnifolb_on_event")(OnEvent, nullptr));
+  };
+  to["api_events"] = [](Arguments &) {
+    const std::lock_guard<std::mutex> g(event_lock);
+    std::string                       all;
+    all.swap(events);
+    return all.empty() ? std::string("none") : all;
+  };
+}
+
+} // namespace client

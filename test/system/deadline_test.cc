@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Call and connect timeouts of the application, and our cap on connects.
+#include "system.h"
+
+namespace folbtest {
+
+class Deadline : public SystemTest
+{
+protected:
+  // One call with a timeout of 500 ms set where `scope` says.
+  static Calls Timed(Client &client, const std::string &scope)
+  {
+    if (scope == "object")
+      client.Ask("object_timeout 0 500");
+    else if (scope == "thread")
+      client.Ask("thread_timeout 500");
+    else
+      client.Ask("timeout 500");
+    return client.Call("0", "whoami");
+  }
+  FakeServer good_{AnswerWith("good")};
+};
+
+TEST_F(Deadline, T10_BlackHoleFirstCostsOneConnectTimeoutOfTheApplication)
+{
+  BlackHole hole;
+  Client    client(dir_, {"ORBfolbPolicy=ordered",
+                          "ORBclientConnectTimeOutPeriod=300"});
+  client.Open(IorAt(kFakeKey, hole.Number(), {good_.Number()}));
+  const Calls calls = client.Call("0", "whoami");
+  EXPECT_EQ("good=1", calls.text);
+  EXPECT_GE(calls.ms, 290);
+  EXPECT_LE(calls.ms, 350 * kSlow);
+}
+
+TEST_F(Deadline, T12_BlackHoleFirstWithACallTimeoutOnly)
+{
+  BlackHole hole;
+  Client client(dir_, Config("ordered", hole.Address() + "," +
+                                            good_.Address(),
+                             {"ORBclientCallTimeOutPeriod=2000",
+                              "ORBfolbConnectTimeOutPeriod=250"}));
+  client.Open(IorAt(kFakeKey, hole.Number()));
+  const Calls calls = client.Call("0", "whoami");
+  EXPECT_EQ("good=1", calls.text);
+  EXPECT_LE(calls.ms, 300 * kSlow);
+}
+
+TEST_F(Deadline, T11_T14_AllBlackHolesEndWithTheDeadlineAsPlainOmniOrb)
+{
+  BlackHole         one;
+  BlackHole         two;
+  const std::string list = one.Address() + "," + two.Address();
+  for (const char *scope : {"global", "object", "thread"}) {
+    for (const char *transient : {"0", "1"}) {
+      const Strings env = {
+          kNoLocate, "ORBsupportPerThreadTimeOut=1",
+          std::string("ORBthrowTransientOnTimeOut=") + transient};
+      Client plain(dir_, env, {}, Load::kPlain);
+      Client client(dir_, Config("ordered", list, env));
+      plain.Open(IorAt(kFakeKey, one.Number()));
+      client.Open(IorAt(kFakeKey, one.Number()));
+      const Calls expected = Timed(plain, scope);
+      const Calls calls    = Timed(client, scope);
+      EXPECT_EQ(expected.text, calls.text) << scope << transient;
+      EXPECT_EQ(1, calls.Errors());
+      EXPECT_GE(calls.ms, 480) << scope;
+      EXPECT_LE(calls.ms, 600 * kSlow) << scope;
+      EXPECT_EQ(1, client.Connects()[two.Number()]);
+    }
+  }
+}
+
+TEST_F(Deadline, EveryConnectTimedOutByTheApplicationIsATimeout)
+{
+  BlackHole one;
+  BlackHole two;
+  Client    client(dir_, Config("ordered", one.Address() + "," +
+                                               two.Address(),
+                                {"ORBclientConnectTimeOutPeriod=150"}));
+  client.Open(IorAt(kFakeKey, one.Number()));
+  const Calls calls = client.Call("0", "whoami");
+  EXPECT_EQ(0u, calls.text.find("!TIMEOUT")) << calls.text;
+  EXPECT_TRUE(Has(calls.text, "/NO=1")) << calls.text;
+}
+
+TEST_F(Deadline, EveryConnectTimedOutByOurCapIsConnectFailed)
+{
+  BlackHole one;
+  BlackHole two;
+  Client    client(dir_, Config("ordered", one.Address() + "," +
+                                               two.Address(),
+                                {"ORBfolbConnectTimeOutPeriod=150"}));
+  client.Open(IorAt(kFakeKey, one.Number()));
+  const Calls calls = client.Call("0", "whoami");
+  EXPECT_EQ(Times(kConnectFailed, 1), calls.text);
+  EXPECT_LE(calls.ms, 400 * kSlow);
+}
+
+TEST_F(Deadline, T11_ConnectTimeoutLongerThanTheCallTimeoutDoesNotStretchIt)
+{
+  BlackHole hole;
+  Client    client(dir_, Config("ordered", hole.Address(),
+                                {"ORBclientConnectTimeOutPeriod=5000",
+                                 "ORBclientCallTimeOutPeriod=400",
+                                 kNoLocate}));
+  client.Open(IorAt(kFakeKey, hole.Number()));
+  const Calls calls = client.Call("0", "whoami");
+  EXPECT_EQ(0u, calls.text.find("!TIMEOUT")) << calls.text;
+  EXPECT_LE(calls.ms, 500 * kSlow);
+}
+
+TEST_F(Deadline, T11_ConnectTimeoutDoesNotReplaceTheDeadlineOfTheReply)
+{
+  FakeServer silent([](const GiopRequest &, size_t) -> Reaction {
+    return {{}, Reaction::kSilence};
+  });
+  Client client(dir_, Config("ordered", silent.Address(),
+                             {"ORBclientConnectTimeOutPeriod=5000",
+                              "ORBclientCallTimeOutPeriod=400", kNoLocate}));
+  client.Open(silent.IorOf(kFakeKey));
+  const Calls calls = client.Call("0", "whoami");
+  EXPECT_EQ(0u, calls.text.find("!TIMEOUT")) << calls.text;
+  EXPECT_LE(calls.ms, 500 * kSlow);
+}
+
+TEST_F(Deadline, DeadlineWhileConnecting_Avoided)
+{
+  BlackHole hole;
+  Client    client(dir_, Config("ordered", hole.Address(),
+                                {"ORBclientCallTimeOutPeriod=200",
+                                 kNoLocate}));
+  client.Ask("api_watch");
+  client.Open(IorAt(kFakeKey, hole.Number()));
+  EXPECT_EQ(1, client.Call("0", "whoami").Errors());
+  EXPECT_EQ("avoided " + hole.Address() + ";", client.Ask("api_events"));
+}
+
+TEST_F(Deadline, T15_T79_DeadlineOfAReply_NotAvoidedNotResentContextStays)
+{
+  FakeServer slow([](const GiopRequest &r, size_t) -> Reaction {
+    if (r.operation == "whoami")
+      return {ReplyText(r, "slow")};
+    return {{}, Reaction::kSilence};
+  });
+  Client client(dir_, Config("ordered", slow.Address() + "," +
+                                            good_.Address(), {kNoLocate}));
+  client.Ask("api_watch");
+  client.Open(slow.IorOf(kFakeKey));
+  EXPECT_EQ("slow=1", client.Call("0", "whoami").text);
+  client.Ask("timeout 200");
+  const Calls calls = client.Call("0", "incr");
+  EXPECT_EQ(0u, calls.text.find("!TIMEOUT")) << calls.text;
+  EXPECT_TRUE(Has(calls.text, "/MAYBE=1")) << calls.text;
+  EXPECT_LE(calls.ms, 300 * kSlow);
+  EXPECT_EQ("none", client.Ask("api_events"));
+  EXPECT_EQ("slow=3", client.Call("0", "whoami", 3).text);
+  EXPECT_EQ(2u, slow.Connections()) << "the connection is to be closed";
+  EXPECT_EQ(1u, slow.Count("incr"));
+  EXPECT_EQ(0u, good_.Messages());
+}
+
+TEST_F(Deadline, T13_TimeoutsAreReadAtCallTimeAndNeverSet)
+{
+  Cluster cluster(dir_, 2);
+  Client  client(dir_, Config("ordered", cluster.Endpoints()));
+  client.Open(cluster.Ior());
+  EXPECT_EQ("A=1", client.Call("0", "whoami").text);
+  for (int i = 0; i < 3; i++) {
+    client.Ask("timeout 100");
+    const Calls cut = client.Call("0", "slow", 1, 1, "300");
+    EXPECT_EQ(0u, cut.text.find("!TIMEOUT")) << cut.text;
+    client.Ask("timeout 20000");
+    EXPECT_EQ("A=1", client.Call("0", "slow", 1, 1, "150").text);
+    client.Ask("timeout 0");
+    EXPECT_EQ("A=1", client.Call("0", "slow", 1, 1, "150").text);
+  }
+}
+
+TEST_F(Deadline, TheObjectsTimeoutOutranksTheThreadsAndTheGlobalOne)
+{
+  Server a(dir_, "A");
+  Client client(dir_, Config("ordered", a.Address(),
+                             {"ORBsupportPerThreadTimeOut=1"}));
+  client.Open(a.Ior());
+  client.Ask("timeout 50");
+  client.Ask("thread_timeout 2000");
+  EXPECT_EQ("A=1", client.Call("0", "slow", 1, 1, "150").text);
+  client.Ask("object_timeout 0 60");
+  EXPECT_EQ(1, client.Call("0", "slow", 1, 1, "150").Errors());
+}
+
+TEST_F(Deadline, WaitForAFreeConnectionEndsWithTheDeadline)
+{
+  Server a(dir_, "A");
+  Client client(dir_, Config("ordered", a.Address(),
+                             {"ORBmaxGIOPConnectionPerServer=1"}));
+  client.Ask("api_watch");
+  client.Open(a.Ior(), 2);
+  EXPECT_EQ("A=1", client.Call("0", "whoami").text);
+  client.Begin("call 0 slow 1 1 1500");
+  EXPECT_TRUE(Eventually([&] { return a.Executed("slow") == 1; }));
+  client.Ask("timeout 200");
+  const Calls calls = client.Call("1", "whoami");
+  EXPECT_EQ(0u, calls.text.find("!TIMEOUT")) << calls.text;
+  EXPECT_LE(calls.ms, 300 * kSlow);
+  EXPECT_EQ("A=1", client.Join().text);
+  EXPECT_EQ("none", client.Ask("api_events"));
+}
+
+TEST_F(Deadline, TheLastCandidateGetsLongerWhileTheCapIsNotSet)
+{
+  BlackHole hole;
+  Client    client(dir_, Config("ordered", hole.Address(),
+                                {"ORBclientCallTimeOutPeriod=2500",
+                                 kNoLocate}));
+  client.Open(IorAt(kFakeKey, hole.Number()));
+  const Calls calls = client.Call("0", "whoami");
+  EXPECT_EQ(0u, calls.text.find("!TIMEOUT")) << calls.text;
+  EXPECT_GE(calls.ms, 2400) << "1500 ms is not the cap of the last one";
+}
+
+TEST_F(Deadline, T72_WithALocateRequestTheFirstCallTakesTwoDeadlinesAtMost)
+{
+  FakeServer silent([](const GiopRequest &, size_t) -> Reaction {
+    return {{}, Reaction::kSilence};
+  });
+  Client client(dir_, Config("ordered", silent.Address() + "," +
+                                            good_.Address(),
+                             {"ORBclientCallTimeOutPeriod=300"}));
+  client.Open(silent.IorOf(kFakeKey));
+  const Calls calls = client.Call("0", "whoami");
+  EXPECT_LE(calls.ms, 700 * kSlow);
+}
+
+TEST_F(Deadline, T55_AThreadStuckInAConnectDelaysNobody)
+{
+  BlackHole hole;
+  Cluster   cluster(dir_, 1);
+  Client    client(dir_, Config("ordered", hole.Address() + "," +
+                                               cluster["A"].Address(),
+                                {"ORBfolbConnectTimeOutPeriod=1200"}));
+  client.Open(IorAt(kFakeKey, cluster["A"].Number()));
+  EXPECT_EQ("A=1", client.Call("0", "whoami").text);
+  client.Open(IorAt(kFakeKey, hole.Number()));
+  client.Begin("call 1 whoami");
+  EXPECT_TRUE(Eventually([&] { return client.Connects()[hole.Number()] > 0; }));
+  const Calls busy = client.During("0", "whoami", 500);
+  EXPECT_EQ(0, busy.Errors()) << busy.text;
+  EXPECT_LE(busy.max, 50 * kSlow);
+  const std::string fresh =
+      client.Open(IorAt(kFakeKey, cluster["A"].Number()), 20);
+  EXPECT_LE(client.Call(fresh, "whoami", 20).max, 50 * kSlow);
+  const Calls stuck = client.Join();
+  EXPECT_EQ("A=1", stuck.text);
+  EXPECT_GE(stuck.ms, 1000);
+}
+
+} // namespace folbtest

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What a forked child may do.
+#include "system.h"
+
+namespace folbtest {
+
+class Fork : public SystemTest
+{
+protected:
+  Cluster cluster_{dir_, 2};
+};
+
+TEST_F(Fork, AChildCallsOnConnectionsOfItsOwn)
+{
+  Client client(dir_, Config("ordered", cluster_.Endpoints()));
+  client.Open(cluster_.Ior());
+  EXPECT_EQ("A=5", client.Call("0", "whoami", 5).text);
+  EXPECT_EQ("A exit 0", client.Ask("fork call 0", 30000));
+  EXPECT_EQ("A=5", client.Call("0", "whoami", 5).text);
+  EXPECT_EQ(1, client.Connects()[cluster_["A"].Number()])
+      << "the parent's connection was not touched";
+}
+
+TEST_F(Fork, ThePooledConnectionIsClosedNotShutDown)
+{
+  Proxy  proxy(cluster_["A"].Number());
+  Client client(dir_, Config("ordered", proxy.Address()));
+  client.Open(IorAt(cluster_["A"].Key(), proxy.Number()));
+  EXPECT_EQ("A=5", client.Call("0", "whoami", 5).text);
+  EXPECT_EQ("A exit 0", client.Ask("fork call 0", 30000));
+  EXPECT_EQ(2u, proxy.Connections());
+  EXPECT_EQ("A=5", client.Call("0", "whoami", 5).text);
+  EXPECT_EQ(2u, proxy.Connections());
+}
+
+TEST_F(Fork, AChildThatDestroysTheOrbSendsNoCloseConnection)
+{
+  Proxy  proxy(cluster_["A"].Number());
+  Client client(dir_, Config("ordered", proxy.Address()));
+  client.Open(IorAt(cluster_["A"].Key(), proxy.Number()));
+  EXPECT_EQ("A=5", client.Call("0", "whoami", 5).text);
+  EXPECT_EQ("A exit 0", client.Ask("fork destroy 0", 30000));
+  EXPECT_EQ("A=5", client.Call("0", "whoami", 5).text);
+  EXPECT_EQ(2u, proxy.Connections());
+}
+
+TEST_F(Fork, ExitInAChild)
+{
+  Client client(dir_, Config("ic-based", cluster_.Endpoints()));
+  client.Open(cluster_.Ior(), 4);
+  EXPECT_EQ(0, client.Call("0-3", "whoami", 4).Errors());
+  EXPECT_EQ("idle exit 0", client.Ask("fork exit 0", 30000));
+  EXPECT_EQ(0, client.Call("0-3", "whoami", 4).Errors());
+}
+
+TEST_F(Fork, WhileOtherThreadsCall)
+{
+  Client client(dir_, Config("per-request", cluster_.Endpoints()));
+  client.Open(cluster_.Ior(), 8);
+  EXPECT_EQ(0, client.Call("0-7", "whoami", 8).Errors());
+  client.Begin("during 0-7 whoami 20000 6");
+  for (int i = 0; i < 10; i++) {
+    const std::string child = client.Ask("fork idle 0", 30000);
+    EXPECT_EQ("idle exit 0", child);
+  }
+  client.Ask("stop");
+  EXPECT_EQ(0, client.Join().Errors());
+}
+
+TEST_F(Fork, AChildFailsOverToo)
+{
+  Client client(dir_, Config("ordered", cluster_.Endpoints()));
+  client.Open(cluster_.Ior());
+  EXPECT_EQ("A=1", client.Call("0", "whoami").text);
+  cluster_["A"].Kill();
+  EXPECT_EQ("B exit 0", client.Ask("fork call 0", 30000));
+  EXPECT_EQ("B=1", client.Call("0", "whoami").text);
+}
+
+} // namespace folbtest

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// LOCATION_FORWARD, of requests and of LocateRequests.
+#include "system.h"
+
+namespace folbtest {
+
+class Forwards : public SystemTest
+{
+protected:
+  std::unique_ptr<Client> Begin(const Strings &addresses,
+                                const Strings &more = {})
+  {
+    Strings env = {kNoLocate};
+    env.insert(env.end(), more.begin(), more.end());
+    auto client = std::make_unique<Client>(
+        dir_, Config("ordered", Join(addresses), env));
+    EXPECT_EQ("ok", client->Ask("api_watch"));
+    return client;
+  }
+  FakeServer target_{AnswerWith("target")};
+};
+
+TEST_F(Forwards, T27_FollowedAndRemembered)
+{
+  for (const bool permanent : {false, true}) {
+    FakeServer a(
+        ForwardTo([&] { return target_.IorOf(kFakeKey); }, permanent));
+    FakeServer b(AnswerWith("B"));
+    auto       client = Begin({a.Address(), b.Address()});
+    client->Open(a.IorOf(kFakeKey));
+    EXPECT_EQ("target=5", client->Call("0", "whoami", 5).text);
+    EXPECT_EQ(1u, a.Messages());
+    EXPECT_EQ(0u, b.Messages());
+  }
+}
+
+TEST_F(Forwards, T45_PermanentForwardDoesNotChangeTheReference)
+{
+  FakeServer        a(ForwardTo([&] { return target_.IorOf(kFakeKey); }, true));
+  auto              client = Begin({a.Address()});
+  const std::string ior    = a.IorOf(kFakeKey);
+  client->Open(ior);
+  const std::string before = client->Ask("ior 0") + client->Ask("hash 0");
+  EXPECT_EQ("target=2", client->Call("0", "whoami", 2).text);
+  EXPECT_EQ(before, client->Ask("ior 0") + client->Ask("hash 0"));
+}
+
+TEST_F(Forwards, OfALocateRequest)
+{
+  for (const bool permanent : {false, true}) {
+    FakeServer a(
+        ForwardTo([&] { return target_.IorOf(kFakeKey); }, permanent));
+    auto client =
+        Begin({a.Address()}, {"ORBverifyObjectExistsAndType=1"});
+    client->Open(a.IorOf(kFakeKey));
+    EXPECT_EQ("target=3", client->Call("0", "whoami", 3).text);
+    EXPECT_EQ(kLocateRequest, a.Received().at(0).type);
+    EXPECT_EQ(1u, a.Messages());
+  }
+}
+
+TEST_F(Forwards, TargetIsCalledAtItsOwnAddressesOnly)
+{
+  Port       dead;
+  FakeServer b(AnswerWith("B"));
+  // The target names a member: no other member is added for it.
+  FakeServer a(ForwardTo([&] { return IorAt(kFakeKey, dead.Number()); }));
+  auto client = Begin({dead.Address(), b.Address(), a.Address()});
+  client->Ask("api_set_weight " + dead.Address() + " 0");
+  client->Open(a.IorOf(kFakeKey));
+  EXPECT_EQ("B=1", client->Call("0", "whoami").text);
+  EXPECT_EQ(1u, b.Messages());
+  // Asked, and once more after its target was found dead.
+  EXPECT_EQ(2u, a.Messages());
+}
+
+TEST_F(Forwards, T27_DeadTargetIsForgottenAndTheForwarderAskedOnceMore)
+{
+  Port        dead;
+  bool        first = true;
+  FakeServer  a(ForwardTo([&] {
+    const bool to_dead = first;
+    first              = false;
+    return to_dead ? IorAt(kFakeKey, dead.Number()) : target_.IorOf(kFakeKey);
+  }));
+  FakeServer  b(AnswerWith("B"));
+  auto        client = Begin({a.Address(), b.Address()});
+  client->Open(a.IorOf(kFakeKey));
+  EXPECT_EQ("target=1", client->Call("0", "whoami").text);
+  EXPECT_EQ(2u, a.Messages());
+  EXPECT_FALSE(Has(client->Ask("api_events"), a.Address()));
+}
+
+TEST_F(Forwards, T27_DeadTargetFallsBackToTheNextEndpoint)
+{
+  Port       dead;
+  FakeServer a(ForwardTo([&] { return IorAt(kFakeKey, dead.Number()); }));
+  FakeServer b(AnswerWith("B"));
+  auto       client = Begin({a.Address(), b.Address()});
+  client->Open(a.IorOf(kFakeKey));
+  EXPECT_EQ("B=1", client->Call("0", "whoami").text);
+  EXPECT_EQ(2u, a.Messages());
+  EXPECT_FALSE(Has(client->Ask("api_events"), a.Address()));
+}
+
+TEST_F(Forwards, T27_TargetThatDiesLaterIsForgotten)
+{
+  Server     target(dir_, "T");
+  Server     b(dir_, "B");
+  FakeServer a(ForwardTo([&] { return target.Ior(); }));
+  auto       client = Begin({a.Address(), b.Address()});
+  client->Open(IorAt(b.Key(), a.Number()));
+  EXPECT_EQ("T=3", client->Call("0", "whoami", 3).text);
+  EXPECT_EQ(1u, a.Messages());
+  target.Kill();
+  EXPECT_EQ("B=3", client->Call("0", "whoami", 3).text);
+  EXPECT_GE(a.Messages(), 2u);
+}
+
+TEST_F(Forwards, TargetThatSaysObjectNotExistIsForgotten)
+{
+  FakeServer gone(RaiseSystem("OBJECT_NOT_EXIST", 0x12345678, kNo));
+  FakeServer a(ForwardTo([&] { return gone.IorOf(kFakeKey); }));
+  FakeServer b(AnswerWith("B"));
+  auto       client = Begin({a.Address(), b.Address()});
+  client->Open(a.IorOf(kFakeKey));
+  EXPECT_EQ("B=1", client->Call("0", "whoami").text);
+  EXPECT_EQ(2u, a.Messages());
+}
+
+TEST_F(Forwards, T26_LostAtTheTargetIsNeverSentAgain)
+{
+  FakeServer target([](const GiopRequest &r, size_t) -> Reaction {
+    if (r.operation == "whoami")
+      return {ReplyText(r, "target")};
+    return {{}, Reaction::kClose};
+  });
+  FakeServer a(ForwardTo([&] { return target.IorOf(kFakeKey); }));
+  FakeServer b(AnswerWith("B"));
+  auto       client = Begin({a.Address(), b.Address()});
+  client->Open(a.IorOf(kFakeKey));
+  EXPECT_EQ("target=1", client->Call("0", "whoami").text);
+  EXPECT_EQ(Times(kWaitingForReply, 1), client->Call("0", "incr").text);
+  EXPECT_EQ(1u, target.Count("incr"));
+  EXPECT_EQ(0u, a.Count("incr") + b.Count("incr"));
+}
+
+TEST_F(Forwards, T28_LoopsEndInTransient)
+{
+  std::string ior_a;
+  std::string ior_b;
+  FakeServer  a(ForwardTo([&] { return ior_b; }));
+  FakeServer  b(ForwardTo([&] { return ior_a; }));
+  ior_a       = a.IorOf(kFakeKey);
+  ior_b       = b.IorOf(kFakeKey);
+  auto client = Begin({a.Address()});
+  client->Open(ior_a);
+  const Calls calls = client->Call("0", "whoami");
+  EXPECT_EQ(Times(kNoUsableProfile, 1), calls.text);
+  EXPECT_EQ(11u, a.Messages() + b.Messages());
+  EXPECT_LE(calls.ms, 2000);
+}
+
+TEST_F(Forwards, T28_HopsAreLimited)
+{
+  for (const int limit : {0, 1, 3}) {
+    std::string ior;
+    FakeServer  a(ForwardTo([&] { return ior; }));
+    ior         = a.IorOf(kFakeKey);
+    auto client = Begin({a.Address()}, {"ORBfolbMaxForwards=" +
+                                        std::to_string(limit)});
+    client->Open(ior);
+    EXPECT_EQ(Times(kNoUsableProfile, 1), client->Call("0", "whoami").text);
+    EXPECT_EQ(static_cast<size_t>(limit) + 1, a.Messages());
+  }
+}
+
+TEST_F(Forwards, T29_NilGivesNoUsableProfile)
+{
+  FakeServer a(ForwardTo([] { return ""; }));
+  FakeServer b(ForwardTo([] { return ""; }));
+  for (const char *handler : {"transient:0", "transient:2"}) {
+    auto client = Begin({a.Address(), b.Address()},
+                        {"CLIENT_HANDLERS=" + std::string(handler)});
+    client->Open(a.IorOf(kFakeKey));
+    EXPECT_EQ(Times(kNoUsableProfile, 1), client->Call("0", "whoami").text);
+    EXPECT_EQ(Times(kNoUsableProfile, 1), client->Call("0", "whoami").text);
+  }
+}
+
+TEST_F(Forwards, T30_IncompatibleTypeSurfaces)
+{
+  // The target is asked for its type and says that it is no Echo.
+  FakeServer wrong([](const GiopRequest &r, size_t) -> Reaction {
+    if (r.type == kLocateRequest)
+      return {LocateHere(r)};
+    if (r.operation == "_is_a")
+      return {ReplyBool(r, false)};
+    return {ReplySystem(r, "BAD_OPERATION", 0, kNo)};
+  });
+  FakeServer a(ForwardTo([&] { return wrong.IorOf(kFakeKey); }));
+  FakeServer b(AnswerWith("B"));
+  auto       client = Begin({a.Address(), b.Address()});
+  client->Open(a.IorOf(kFakeKey));
+  const std::string answer = client->Call("0", "whoami").text;
+  EXPECT_EQ(0u, answer.find("!BAD_OPERATION")) << answer;
+  EXPECT_EQ(0u, b.Messages());
+}
+
+TEST_F(Forwards, RealServersForwardPermanentlyAndNot)
+{
+  Cluster cluster(dir_, 2);
+  Server  other(dir_, "X");
+  for (const char *how : {"forward ", "forward-permanent "}) {
+    cluster["A"].Tell(how + other.Ior());
+    Client client(dir_, Config("ordered", cluster.Endpoints()));
+    client.Open(cluster["A"].Ior());
+    EXPECT_EQ("X=1", client.Call("0", "hop").text);
+    EXPECT_EQ("X=2", client.Call("0", "whoami", 2).text);
+    other.Kill();
+    EXPECT_EQ("B=1", client.Call("0", "hop").text);
+    other.Start();
+  }
+}
+
+TEST_F(Forwards, EachReferenceRemembersItsOwn)
+{
+  FakeServer a([&](const GiopRequest &r, size_t) -> Reaction {
+    if (r.key == kFakeKey)
+      return {ReplyForward(r, target_.IorOf(kFakeKey))};
+    return {ReplyText(r, "A")};
+  });
+  auto client = Begin({a.Address()});
+  client->Open(a.IorOf(kFakeKey));
+  client->Open(a.IorOf(kFakeKey + "2"));
+  EXPECT_EQ("target=2", client->Call("0", "whoami", 2).text);
+  EXPECT_EQ("A=2", client->Call("1", "whoami", 2).text);
+}
+
+} // namespace folbtest

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Programs of others with the plug-in preloaded.
+#include "system.h"
+
+namespace folbtest {
+
+class Preload : public SystemTest
+{
+protected:
+  static Strings With(const Strings &env)
+  {
+    Strings all = PluginEnv();
+    all.insert(all.end(), env.begin(), env.end());
+    return all;
+  }
+};
+
+TEST_F(Preload, NamecltSurvivesTheLossOfItsNameServer)
+{
+  OmniNames     one(dir_, "one");
+  OmniNames     two(dir_, "two");
+  const Strings list = {FOLB_TEST_NAMECLT, "-ORBInitRef",
+                        "NameService=" + one.Corbaloc(), "list"};
+  const Strings with = With(
+      Config("ordered", one.Address() + "," + two.Address()));
+  EXPECT_EQ("exit 0", RunProgram(list, {}).status);
+  EXPECT_EQ("exit 0", RunProgram(list, with).status);
+  one.Kill();
+  EXPECT_NE("exit 0", RunProgram(list, {}).status);
+  const Finished f = RunProgram(list, with);
+  EXPECT_EQ("exit 0", f.status) << f.output;
+}
+
+TEST_F(Preload, AProcessThatNeverCallsOrbInitIsLeftAlone)
+{
+  const Strings tool = {"/bin/sh", "-c",
+                        "ls /proc/self/task | wc -l; ls /proc/$$/fd"};
+  const Finished plain = RunProgram(tool, {});
+  const Finished with  = RunProgram(
+       tool, With(Config("nonsense", "127.0.0.1:0")));
+  EXPECT_EQ("exit 0", with.status);
+  EXPECT_EQ(plain.output, with.output);
+}
+
+} // namespace folbtest

@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "folb_fixture.h"
+
+#include <numeric>
+#include <set>
+#include <thread>
+
+namespace {
+
+// ---- every policy ---------------------------------------------------------
+
+class EveryPolicy : public ::testing::TestWithParam<const char *>,
+                    public EngineFixture {
+protected:
+  const char *policy() const { return GetParam(); }
+};
+
+TEST_P(EveryPolicy, ReachesEveryEndpointOfAnInvocationOnce)
+{
+  Make(policy(), "A,B,C,D,E");
+  const std::string path = Invoke(Open("A"), Down("ABCDE"));
+  EXPECT_EQ("!ABCDE", Sorted(path));
+  EXPECT_EQ('!', path.back());
+}
+
+TEST_P(EveryPolicy, FailsOverAndSkipsTheEjectedOne)
+{
+  Make(policy(), "A,B,C");
+  Ref               ref  = Open("A");
+  const std::string dead = Invoke(ref);
+  const std::string path = Invoke(ref, Down("ABC"));
+  EXPECT_EQ(4u, path.size());
+  host_.Advance(1000000);
+  for (const char *letter : {"A", "B", "C"})
+    (void)Invoke(OpenFixed(letter)); // all are back
+  ASSERT_EQ("UUU", States("ABC"));
+  const std::string now = Invoke(ref);
+  (void)Invoke(OpenFixed(now), Down(now));
+  EXPECT_EQ(std::string::npos, Picks(ref, 12).find(now));
+}
+
+TEST_P(EveryPolicy, SameInputsSamePicks)
+{
+  std::string first;
+  for (int round = 0; round < 2; ++round) {
+    host_.ScriptRandom({7, 11, 13, 17, 19, 23, 29, 31});
+    host_.FixRandom(5);
+    Make(policy(), "A*3,B*2,C*1");
+    std::string all = Contexts(12, "B");
+    Ref         ref = Open("C");
+    all += Picks(ref, 12);
+    if (round == 0)
+      first = all;
+    EXPECT_EQ(first, all);
+  }
+}
+
+TEST_P(EveryPolicy, SingleEndpoint)
+{
+  Make(policy(), "A");
+  Ref ref = Open("A");
+  EXPECT_EQ("AAA", Picks(ref, 3));
+  EXPECT_EQ("A!", Invoke(ref, Down("A")));
+  EXPECT_EQ("A", Invoke(ref)); // the last resort
+}
+
+TEST_P(EveryPolicy, FindsTheOneThatRecoversAfterAnOutageOfAll)
+{
+  Make(policy(), "A,B,C,D");
+  Ref ref = Open("A");
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ("!ABCD", Sorted(Invoke(ref, Down("ABCD"))));
+    host_.Advance(100);
+  }
+  const std::string path = Invoke(ref, Down("ABD"));
+  EXPECT_EQ('C', path.back());
+}
+
+TEST_P(EveryPolicy, DrainedIsNeverTriedEvenWhenAllOthersAreDead)
+{
+  Make(policy(), "A,B*0,C");
+  for (int i = 0; i < 6; ++i)
+    EXPECT_EQ(std::string::npos, Invoke(Open("B")).find('B'));
+  EXPECT_EQ("!AC", Sorted(Invoke(Open("B"), Down("AC"))));
+  ASSERT_EQ(FOLB_OK, Set("A*0,B*0,C*0"));
+  EXPECT_EQ("?", Invoke(Open("B")));
+}
+
+TEST_P(EveryPolicy, ManyEndpoints)
+{
+  std::string letters, members;
+  for (char c = 'A'; c <= 'Z'; ++c)
+    letters += c;
+  for (char c = 'a'; c <= 'z'; ++c)
+    letters += c;
+  for (char c : letters)
+    members += std::string(members.empty() ? "" : ",") + Address(c);
+  Make(policy(), members);
+  Ref ref = Open("A");
+  EXPECT_EQ("!" + letters, Sorted(Invoke(ref, Down(letters))));
+  host_.Advance(400000);
+  EXPECT_EQ(1u, Invoke(ref).size());
+}
+
+TEST_P(EveryPolicy, TurnsNearTheEndOfTheirRange)
+{
+  const folb_policy_ops *ops = folb_policy_find(policy());
+  if ((ops->uses & FOLB_POLICY_IN_ORDER) != 0) {
+    EXPECT_EQ(nullptr, ops->pick);
+    return;
+  }
+  const uint32_t         weights[] = {1, 2, 3};
+  const folb_policy_view view      = {weights, 3};
+  std::vector<uint64_t>  state(ops->state_size ? ops->state_size(&view) : 8);
+  if (ops->init != nullptr) {
+    ASSERT_EQ(FOLB_OK, ops->init(state.data(), &view));
+  }
+  const uint32_t all[]  = {0, 1, 2};
+  const uint32_t some[] = {1};
+  for (uint64_t turn : {uint64_t(UINT32_MAX) - 1, uint64_t(UINT32_MAX),
+                        uint64_t(UINT32_MAX) + 1, UINT64_MAX - 1, UINT64_MAX}) {
+    folb_pick_in  in  = {all, 3, turn, 0};
+    folb_pick_out out = {9, 0};
+    ops->pick(state.data(), &view, &in, &out);
+    EXPECT_LT(out.member, 3u);
+    EXPECT_EQ(1u, out.turns);
+    in.candidates   = some;
+    in.n_candidates = 1;
+    ops->pick(state.data(), &view, &in, &out);
+    EXPECT_EQ(1u, out.member);
+    EXPECT_GE(out.turns, 1u);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(BuiltIn, EveryPolicy,
+                         ::testing::Values("ordered", "ic-based",
+                                           "ic-based-weighted", "per-request",
+                                           "per-request-weighted"),
+                         [](const auto &param) {
+                           std::string name = param.param;
+                           for (char &c : name)
+                             if (c == '-')
+                               c = '_';
+                           return name;
+                         });
+
+// ---- smooth weighted round robin --------------------------------------------
+
+// The textbook, step by step.
+std::vector<uint32_t> Textbook(const std::vector<uint32_t> &weights, size_t n)
+{
+  std::vector<int64_t>  credit(weights.size());
+  const int64_t         total = std::accumulate(weights.begin(), weights.end(),
+                                                int64_t(0));
+  std::vector<uint32_t> picks;
+  while (picks.size() < n) {
+    size_t best = 0;
+    for (size_t i = 0; i < weights.size(); ++i) {
+      credit[i] += weights[i];
+      if (credit[i] > credit[best])
+        best = i;
+    }
+    credit[best] -= total;
+    picks.push_back(static_cast<uint32_t>(best));
+  }
+  return picks;
+}
+
+class Sequence {
+public:
+  explicit Sequence(const std::vector<uint32_t> &weights)
+      : weights_(weights), all_(weights.size())
+  {
+    view_ = {weights_.data(), static_cast<uint32_t>(weights_.size())};
+    state_.resize(ops_->state_size(&view_) / 8 + 1);
+    EXPECT_EQ(FOLB_OK, ops_->init(state_.data(), &view_));
+    std::iota(all_.begin(), all_.end(), 0u);
+  }
+  uint64_t cycle() const { return ops_->cycle(state_.data(), &view_); }
+  folb_pick_out Pick(uint64_t turn, const std::vector<uint32_t> &candidates)
+  {
+    folb_pick_in  in  = {candidates.data(),
+                         static_cast<uint32_t>(candidates.size()), turn, 0};
+    folb_pick_out out = {UINT32_MAX, 0};
+    ops_->pick(state_.data(), &view_, &in, &out);
+    return out;
+  }
+  std::vector<uint32_t> Picks(size_t n)
+  {
+    std::vector<uint32_t> picks;
+    for (size_t i = 0; i < n; ++i)
+      picks.push_back(Pick(i, all_).member);
+    return picks;
+  }
+
+private:
+  const folb_policy_ops *ops_ = folb_policy_find("per-request-weighted");
+  std::vector<uint32_t>  weights_;
+  std::vector<uint32_t>  all_;
+  folb_policy_view       view_;
+  std::vector<uint64_t>  state_;
+};
+
+TEST(SmoothTest, IsTheTextbookSequence)
+{
+  const std::vector<std::vector<uint32_t>> cases = {
+      {1},          {5, 1, 1},       {1, 2, 3},          {3, 3, 3},
+      {7, 7, 1, 1}, {1, 1, 7, 7, 3}, {2, 4, 6, 2, 4, 6}, {65535, 1},
+      {100, 100},   {9, 8, 7, 6, 5, 4, 3, 2, 1, 9, 8, 7}};
+  for (const auto &weights : cases) {
+    const uint64_t total =
+        std::accumulate(weights.begin(), weights.end(), uint64_t(0));
+    const size_t n = static_cast<size_t>(std::min<uint64_t>(total, 3000));
+    EXPECT_EQ(Textbook(weights, n), Sequence(weights).Picks(n))
+        << weights.size() << " weights, total " << total;
+  }
+}
+
+TEST(SmoothTest, RandomWeightsToo)
+{
+  uint32_t seed = 20260101;
+  for (int round = 0; round < 200; ++round) {
+    std::vector<uint32_t> weights(1 + size_t(round) % 17);
+    for (uint32_t &weight : weights) {
+      seed   = seed * 1664525u + 1013904223u;
+      weight = 1 + (seed >> 16) % 12;
+    }
+    EXPECT_EQ(Textbook(weights, 500), Sequence(weights).Picks(500));
+  }
+}
+
+TEST(SmoothTest, CycleIsTheTotalByTheGreatestCommonDivisor)
+{
+  EXPECT_EQ(6u, Sequence({100, 200, 300}).cycle());
+  EXPECT_EQ(4u, Sequence({7, 7, 7, 7}).cycle());
+  EXPECT_EQ(5u, Sequence({10, 15}).cycle());
+  EXPECT_EQ(65536u, Sequence({65535, 1}).cycle());
+}
+
+TEST(SmoothTest, SurvivorsKeepTheirProportion)
+{
+  Sequence              sequence({1, 2, 3, 6});
+  std::vector<uint32_t> some = {0, 1, 2};
+  std::vector<int>      counts(4);
+  uint64_t              turn = 0;
+  for (int i = 0; i < 600; ++i) {
+    const folb_pick_out out = sequence.Pick(turn, some);
+    ++counts[out.member];
+    turn += out.turns;
+  }
+  EXPECT_EQ((std::vector<int>{100, 200, 300, 0}), counts);
+}
+
+TEST(SmoothTest, LargeTotalsAreScaledDownAndNobodyIsLost)
+{
+  std::vector<uint32_t> weights;
+  for (uint32_t i = 0; i < 3000; ++i)
+    weights.push_back(1 + i * 21);
+  Sequence       sequence(weights);
+  const uint64_t cycle = sequence.cycle();
+  EXPECT_LE(cycle, 1u << 21);
+  std::vector<uint64_t> counts(weights.size());
+  for (uint32_t member : sequence.Picks(static_cast<size_t>(cycle)))
+    ++counts[member];
+  const double total =
+      std::accumulate(weights.begin(), weights.end(), 0.0);
+  for (size_t i = 0; i < weights.size(); ++i) {
+    EXPECT_GE(counts[i], 1u);
+    EXPECT_NEAR(weights[i] / total,
+                static_cast<double>(counts[i]) / static_cast<double>(cycle),
+                1.5 / static_cast<double>(cycle))
+        << i;
+  }
+}
+
+TEST(SmoothTest, MoreThan65535Members)
+{
+  std::vector<uint32_t> weights(65536, 1);
+  Sequence              sequence(weights);
+  EXPECT_EQ(65536u, sequence.cycle());
+  const auto picks = sequence.Picks(65536);
+  EXPECT_EQ(65535u, picks.back());
+  EXPECT_EQ(0u, picks.front());
+}
+
+// ---- per request -------------------------------------------------------------
+
+class PerRequestTest : public EngineTest {};
+
+TEST_F(PerRequestTest, ExactOverOneWeightCycle)
+{
+  Make("per-request-weighted", "A*1,B*2,C*3");
+  EXPECT_EQ("A:1000 B:2000 C:3000", Histogram(Picks(Open("A"), 6000)));
+  Ref ref = Open("B");
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ("A:1 B:2 C:3", Histogram(Picks(ref, 6)));
+    (void)Picks(ref, i); // exact from wherever it starts
+  }
+}
+
+TEST_F(PerRequestTest, EqualMembersInRotation)
+{
+  Make("per-request", "A*1,B*2,C*3");
+  Ref               ref = Open("A");
+  const std::string six = Picks(ref, 6);
+  EXPECT_EQ("A:2 B:2 C:2", Histogram(six));
+  EXPECT_EQ(six.substr(0, 3), six.substr(3));
+}
+
+TEST_F(PerRequestTest, ThreadsOfOneCallEachAreExact)
+{
+  for (const char *policy : {"per-request", "per-request-weighted"}) {
+    Make(policy, "A*100,B*200,C*300");
+    Ref         ref = Open("A");
+    std::string all;
+    for (int i = 0; i < 60; ++i)
+      std::thread([&] { all += Invoke(ref); }).join();
+    EXPECT_EQ(std::string(policy) == "per-request" ? "A:20 B:20 C:20"
+                                                   : "A:10 B:20 C:30",
+              Histogram(all));
+  }
+}
+
+TEST_F(PerRequestTest, LocateSeesTheTurnWithoutTakingIt)
+{
+  Make("per-request", "A,B,C");
+  Ref ref = Open("A");
+  for (int i = 0; i < 7; ++i) {
+    const std::string seen = Invoke(ref, {}, FOLB_CALL_LOCATE);
+    EXPECT_EQ(seen, Invoke(ref, {}, FOLB_CALL_LOCATE));
+    EXPECT_EQ(seen, Invoke(ref));
+  }
+}
+
+TEST_F(PerRequestTest, AnEjectedOnesTurnsGoToTheNext)
+{
+  Make("per-request", "A,B,C,D");
+  Ref ref = Open("A");
+  (void)Picks(ref, 3);
+  (void)Invoke(OpenFixed("C"), Down("C"));
+  EXPECT_EQ("A:20 B:20 D:20", Histogram(Picks(ref, 60)));
+}
+
+TEST_F(PerRequestTest, TheTrialTakesNoTurnOfOthers)
+{
+  Make("per-request", "A,B,C,D");
+  Ref ref = Open("A");
+  (void)Picks(ref, 1);
+  (void)Invoke(OpenFixed("C"), Down("C"));
+  host_.Advance(10000);
+  EXPECT_EQ("A:10 B:10 C:10 D:10", Histogram(Picks(ref, 40)));
+}
+
+TEST_F(PerRequestTest, ManyClustersShareFewPlaces)
+{
+  std::string text;
+  for (int i = 1; i <= 40; ++i)
+    text += std::string(i == 1 ? "" : ";") + "10.1." + std::to_string(i) +
+            ".1:1,10.1." + std::to_string(i) + ".2:1";
+  Make("per-request", text);
+  std::vector<Ref> refs(40);
+  for (int i = 1; i <= 40; ++i)
+    ASSERT_EQ(FOLB_OK, NewRef({"10.1." + std::to_string(i) + ".1:1"},
+                              &refs[static_cast<size_t>(i) - 1]));
+  for (int round = 0; round < 20; ++round)
+    for (const Ref &ref : refs)
+      EXPECT_EQ("#", Invoke(ref));
+  uint64_t sum = 0;
+  for (const auto &row : Stats())
+    sum += row.second.stats.successes;
+  EXPECT_EQ(800u, sum);
+}
+
+// ---- registration --------------------------------------------------------------
+
+void BadPick(const void *, const folb_policy_view *, const folb_pick_in *,
+             folb_pick_out *out)
+{
+  out->member = 9999;
+  out->turns  = 0;
+}
+
+enum folb_status BadInit(void *, const folb_policy_view *)
+{
+  return FOLB_EINVAL;
+}
+
+size_t SomeState(const folb_policy_view *) { return 16; }
+
+folb_policy_ops Ops(const char *name)
+{
+  folb_policy_ops ops;
+  std::memset(&ops, 0, sizeof(ops));
+  ops.size = sizeof(ops);
+  ops.name = name;
+  ops.pick = BadPick;
+  return ops;
+}
+
+TEST(RegistrationTest, RefusesEachMistakeWithAMessageOfItsOwn)
+{
+  std::set<std::string> messages;
+  folb_error            err;
+  auto                  refuse = [&](folb_policy_ops ops, folb_status status) {
+    err.msg[0] = '\0';
+    EXPECT_EQ(status, folb_policy_register(&ops, &err));
+    EXPECT_EQ(status, err.code);
+    messages.insert(err.msg);
+    EXPECT_EQ(status, folb_policy_register(&ops, nullptr));
+  };
+  folb_policy_ops ops = Ops("test-refused");
+  ops.pick            = nullptr;
+  refuse(ops, FOLB_EINVAL);
+  ops      = Ops("test-refused");
+  ops.size = sizeof(ops) - 1;
+  refuse(ops, FOLB_EINVAL);
+  refuse(Ops(nullptr), FOLB_EINVAL);
+  refuse(Ops("ordered"), FOLB_EEXIST);
+  refuse(Ops("none"), FOLB_EEXIST);
+  EXPECT_EQ(5u, messages.size());
+  refuse(Ops(""), FOLB_EINVAL);
+  refuse(Ops("Upper"), FOLB_EINVAL);
+  EXPECT_EQ(FOLB_EINVAL, folb_policy_register(nullptr, &err));
+  EXPECT_EQ(nullptr, folb_policy_find("test-refused"));
+}
+
+class OutOfTreeTest : public EngineTest {
+public:
+  static void SetUpTestSuite()
+  {
+    static const folb_policy_ops bad_pick = Ops("test-bad-pick");
+    static folb_policy_ops       bad_init = Ops("test-bad-init");
+    bad_init.init                         = BadInit;
+    bad_init.state_size                   = SomeState;
+    folb_error err;
+    ASSERT_EQ(FOLB_OK, folb_policy_register(&bad_pick, &err)) << err.msg;
+    ASSERT_EQ(FOLB_OK, folb_policy_register(&bad_init, &err)) << err.msg;
+    ASSERT_EQ(FOLB_EEXIST, folb_policy_register(&bad_pick, &err));
+  }
+};
+
+TEST_F(OutOfTreeTest, AMemberOutOfRangeIsReplaced)
+{
+  ASSERT_NE(nullptr, folb_policy_find("test-bad-pick"));
+  Make("test-bad-pick", "A,B,C");
+  EXPECT_EQ("!ABC", Sorted(Invoke(Open("A"), Down("ABC"))));
+}
+
+TEST_F(OutOfTreeTest, AFailingInitChangesNothing)
+{
+  Make("test-bad-init", "");
+  EXPECT_EQ(FOLB_EINVAL, Set("A,B"));
+  EXPECT_TRUE(Stats().empty());
+}
+
+TEST_F(OutOfTreeTest, NotWhileAnEngineExists)
+{
+  Make("ordered", "A");
+  static const folb_policy_ops late = Ops("test-late");
+  folb_error                   err;
+  EXPECT_EQ(FOLB_EINVAL, folb_policy_register(&late, &err));
+  EXPECT_NE(nullptr, std::strstr(err.msg, "too late"));
+}
+
+TEST(PolicyTableTest, ListsTheBuiltInOnesInOrder)
+{
+  const char *names[] = {"ordered", "ic-based", "ic-based-weighted",
+                         "per-request", "per-request-weighted"};
+  for (size_t i = 0; i < 5; ++i) {
+    EXPECT_STREQ(names[i], folb_policy_at(i)->name);
+    EXPECT_EQ(folb_policy_at(i), folb_policy_find(names[i]));
+  }
+  EXPECT_EQ(nullptr, folb_policy_at(1000));
+  EXPECT_EQ(nullptr, folb_policy_find("nobody"));
+}
+
+} // namespace
