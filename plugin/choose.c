@@ -12,7 +12,6 @@
 
 /* Every candidate of a call once: members, then own non-members. */
 struct walk {
-  const struct folb_call     *call;
   const struct folb_ref      *ref;
   const struct folb_snapshot *snapshot; /* NULL: a fixed reference           */
   uint32_t                    at;
@@ -21,7 +20,7 @@ struct walk {
 
 static struct walk walk_of(const struct folb_call *call)
 {
-  struct walk w = {call, call->ref, NULL, 0, 0};
+  struct walk w = {call->ref, NULL, 0, 0};
 
   if (!w.ref->fixed) {
     w.snapshot  = folb_snapshot_of(w.ref->cluster);
@@ -95,19 +94,21 @@ bool folb_another_locked(const struct folb_call *call, unsigned marks,
   return false;
 }
 
-static bool untried(const struct folb_call *call, const struct folb_endpoint *ep)
+static bool untried(const struct folb_call     *call,
+                    const struct folb_endpoint *ep)
 {
   return (folb_tried(call, ep) & (FOLB_TRIED | FOLB_GONE)) == 0;
 }
 
-static bool may_take(const struct folb_call *call,
+static bool may_take(const struct folb_call     *call,
                      const struct folb_endpoint *ep, uint64_t now_ms)
 {
   return ep->address.kind == folb_ref_kind(call->ref) && untried(call, ep) &&
          folb_pickable_locked(call->ref->cluster, ep, now_ms);
 }
 
-/* ---- by policy ------------------------------------------------------------ */
+/* ---- by policy ------------------------------------------------------------
+ */
 
 static bool is_own(const struct folb_ref *ref, const struct folb_endpoint *ep)
 {
@@ -128,7 +129,7 @@ static struct folb_endpoint *by_order(const struct folb_call     *call,
 {
   const struct folb_ref *ref   = call->ref;
   struct folb_endpoint  *first = NULL, *same = NULL, *ep;
-  bool                   past  = false;
+  bool                   past = false;
   uint32_t               i;
 
   for (i = 0; i < ref->n_own + snapshot->view.n; i++) {
@@ -193,7 +194,8 @@ static struct folb_endpoint *by_policy(const struct folb_call     *call,
   return by_turn(call, snapshot, now_ms);
 }
 
-/* ---- the order of a pass --------------------------------------------------- */
+/* ---- the order of a pass ---------------------------------------------------
+ */
 
 /* Another call of the context is trying an endpoint whose ejection has ended:
  * the context moves as one, so this call goes along. */
@@ -204,8 +206,7 @@ static bool joins_trial(const struct folb_call     *call,
          (folb_blocked(next) & (FOLB_BLOCK_DRAINED | FOLB_BLOCK_REMOVED)) == 0;
 }
 
-static struct folb_endpoint *by_context(struct folb_call *call,
-                                        uint64_t          now_ms)
+static struct folb_endpoint *by_context(struct folb_call *call, uint64_t now_ms)
 {
   struct folb_context  *context = call->context;
   struct folb_endpoint *bound, *ep;
@@ -219,9 +220,8 @@ static struct folb_endpoint *by_context(struct folb_call *call,
       return bound;
     if (call->from == NULL)
       call->from = bound;
-    if (context->next != NULL &&
-        (may_take(call, context->next, now_ms) ||
-         joins_trial(call, context->next)))
+    if (context->next != NULL && (may_take(call, context->next, now_ms) ||
+                                  joins_trial(call, context->next)))
       return context->next;
   }
   ep = by_policy(call, call->endpoint != NULL ? call->endpoint : bound, now_ms);
@@ -238,7 +238,7 @@ static struct folb_endpoint *by_context(struct folb_call *call,
 static struct folb_endpoint *last_resort(const struct folb_call *call,
                                          uint64_t                now_ms)
 {
-  struct walk           w     = walk_of(call);
+  struct walk           w = walk_of(call);
   struct folb_endpoint *ep, *soonest = NULL;
 
   while ((ep = walk_next(&w)) != NULL) {
@@ -280,8 +280,8 @@ static bool elsewhere(const struct folb_call     *call,
     return ep !=
            ref->own[atomic_load_explicit(&ref->last, memory_order_relaxed)].ep;
   return call->context != NULL &&
-         ep != atomic_load_explicit(&call->context->bound,
-                                    memory_order_relaxed);
+         ep !=
+             atomic_load_explicit(&call->context->bound, memory_order_relaxed);
 }
 
 struct folb_endpoint *folb_choose_locked(struct folb_call *call,

@@ -51,7 +51,7 @@ enum folb_status folb_snapshot_new(struct folb_engine           *engine,
                                    struct folb_snapshot **out)
 {
   struct folb_snapshot *snapshot;
-  size_t                per_eps, per_number;
+  size_t                size, per_eps, per_number;
   uint32_t             *numbers, *all;
   uint32_t              i, listed = 0;
   char                 *block;
@@ -62,13 +62,13 @@ enum folb_status folb_snapshot_new(struct folb_engine           *engine,
     listed += weights[i] != 0;
   per_eps    = aligned(listed * sizeof(*eps));
   per_number = aligned(listed * sizeof(*numbers));
-  block      = (char *)folb_zalloc(
-           &engine->env, 1, aligned(sizeof(*snapshot)) + per_eps + 2 * per_number);
+  size       = aligned(sizeof(*snapshot)) + per_eps + 2 * per_number;
+  block      = (char *)folb_zalloc(&engine->env, 1, size);
   if (block == NULL)
     return FOLB_ENOMEM;
-  snapshot      = (struct folb_snapshot *)(void *)block;
-  snapshot->eps = (struct folb_endpoint **)(void *)(block +
-                                                    aligned(sizeof(*snapshot)));
+  snapshot = (struct folb_snapshot *)(void *)block;
+  snapshot->eps =
+      (struct folb_endpoint **)(void *)(block + aligned(sizeof(*snapshot)));
   numbers = (uint32_t *)(void *)((char *)snapshot->eps + per_eps);
   all     = (uint32_t *)(void *)((char *)numbers + per_number);
   atomic_init(&snapshot->refs, 1);
@@ -82,16 +82,15 @@ enum folb_status folb_snapshot_new(struct folb_engine           *engine,
 
     if (weights[i] == 0)
       continue;
-    snapshot->kind = listed == 0 || snapshot->kind == kind ? kind : -1;
-    numbers[listed] = folb_policy_is(policy, FOLB_POLICY_USES_WEIGHT)
-                          ? weights[i]
-                          : FOLB_WEIGHT_DEFAULT;
+    snapshot->kind          = listed == 0 || snapshot->kind == kind ? kind : -1;
+    numbers[listed]         = folb_policy_is(policy, FOLB_POLICY_USES_WEIGHT)
+                                  ? weights[i]
+                                  : FOLB_WEIGHT_DEFAULT;
     all[listed]             = listed;
     snapshot->eps[listed++] = eps[i];
   }
   if (listed != 0 && policy->state_size != NULL) {
-    size_t size = policy->state_size(&snapshot->view);
-
+    size            = policy->state_size(&snapshot->view);
     snapshot->state = folb_zalloc(&engine->env, 1, size);
     if (snapshot->state == NULL)
       status = FOLB_ENOMEM;
@@ -210,9 +209,10 @@ void folb_cluster_publish_locked(struct folb_cluster  *cluster,
   folb_snapshot_release(old);
 }
 
-/* ---- implicit clusters ----------------------------------------------------- */
+/* ---- implicit clusters -----------------------------------------------------
+ */
 
-static uint64_t implicit_hash(struct folb_endpoint *const  *eps, uint32_t n,
+static uint64_t implicit_hash(struct folb_endpoint *const *eps, uint32_t n,
                               const struct folb_policy_ops *policy)
 {
   uint64_t hash = folb_hash(FOLB_HASH_SEED, &policy, sizeof(policy));
@@ -262,12 +262,11 @@ static bool implicit_fill_locked(struct folb_cluster         *cluster,
   size_t                octets = n * sizeof(struct folb_endpoint *);
   uint32_t              i;
 
-  cluster->members  = (struct folb_endpoint **)folb_resize(&engine->env, NULL, n,
-                                                           sizeof(*eps));
-  cluster->rotation = (struct folb_endpoint **)folb_resize(&engine->env, NULL, n,
-                                                           sizeof(*eps));
-  weights =
-      (uint32_t *)folb_resize(&engine->env, NULL, n, sizeof(*weights));
+  cluster->members =
+      (struct folb_endpoint **)folb_resize(&engine->env, NULL, n, sizeof(*eps));
+  cluster->rotation =
+      (struct folb_endpoint **)folb_resize(&engine->env, NULL, n, sizeof(*eps));
+  weights = (uint32_t *)folb_resize(&engine->env, NULL, n, sizeof(*weights));
   if (cluster->members == NULL || cluster->rotation == NULL ||
       weights == NULL || !folb_scratch_locked(engine, n)) {
     folb_free(&engine->env, weights);

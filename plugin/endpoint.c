@@ -77,8 +77,7 @@ static struct folb_endpoint *endpoint_new(struct folb_engine        *engine,
   if (block == NULL)
     return NULL;
   at = (uintptr_t)block % FOLB_LINE;
-  ep = (struct folb_endpoint *)(void *)(block +
-                                        (at == 0 ? 0 : FOLB_LINE - at));
+  ep = (struct folb_endpoint *)(void *)(block + (at == 0 ? 0 : FOLB_LINE - at));
   ep->block = block;
   if (!a->numeric && a->kind != FOLB_KIND_UNIX) {
     ep->host = folb_host_get_locked(engine, a->host);
@@ -97,7 +96,7 @@ static struct folb_endpoint *endpoint_new(struct folb_engine        *engine,
 struct folb_endpoint *folb_endpoint_get_locked(struct folb_engine *engine,
                                                const struct folb_address *a)
 {
-  struct folb_endpoint *ep = folb_endpoint_find_locked(engine, a);
+  struct folb_endpoint  *ep = folb_endpoint_find_locked(engine, a);
   struct folb_endpoint **bucket;
 
   if (ep == NULL) {
@@ -247,13 +246,18 @@ void folb_endpoints_end(struct folb_engine *engine, struct folb_outbox *out)
 
 void folb_endpoints_free(struct folb_engine *engine)
 {
-  while (engine->oldest != NULL)
-    endpoint_free_locked(engine->oldest);
+  struct folb_endpoint *ep, *newer;
+
+  for (ep = engine->oldest; ep != NULL; ep = newer) {
+    newer = ep->newer;
+    if (ep->host != NULL)
+      folb_host_unuse_locked(engine, ep->host);
+    folb_free(&engine->env, ep->block);
+  }
   folb_free(&engine->env, engine->buckets);
 }
 
-const struct folb_address *
-folb_endpoint_address(const struct folb_endpoint *ep)
+const struct folb_address *folb_endpoint_address(const struct folb_endpoint *ep)
 {
   return &ep->address;
 }

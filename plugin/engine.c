@@ -202,6 +202,7 @@ uint64_t folb_engine_generation(const struct folb_engine *engine)
 
 void folb_engine_before_fork(struct folb_engine *engine)
 {
+  folb_threads_fork_next();
   (void)pthread_mutex_lock(&engine->source_lock);
   folb_lock(engine);
   folb_threads_before_fork();

@@ -114,8 +114,8 @@ struct folb_snapshot {
   void                         *state;
   /* What the policy picks in its turns while all members are candidates; NULL
    * when that is not a matter of turns alone, or too long to be written out. */
-  struct folb_endpoint        **sequence;
-  uint32_t                      cycle; /* entries of sequence                */
+  struct folb_endpoint **sequence;
+  uint32_t               cycle; /* entries of sequence                */
 };
 
 struct folb_cluster {
@@ -180,7 +180,8 @@ struct folb_ref {
   _Atomic uint32_t    kind;    /* of its candidates                          */
   _Atomic uint32_t    last;    /* own address a fixed one worked at          */
   _Atomic bool        asked;   /* its own names were asked for               */
-  bool                fixed;   /* constant */
+  bool                fixed;
+  bool                always;   /* constant */
   enum folb_origin    origin;  /* constant */
   /* lock */
   struct folb_cluster  *cluster;
@@ -259,7 +260,7 @@ bool     folb_logs(const struct folb_engine *engine, int level);
 /* Formats only if the level is logged.  No lock of ours held. */
 void folb_log(struct folb_engine *engine, int level, const char *format, ...)
     FOLB_PRINTF(3, 4);
-void folb_generation_locked(struct folb_engine *engine);
+void               folb_generation_locked(struct folb_engine *engine);
 static inline void folb_version_locked(struct folb_engine *engine)
 {
   atomic_fetch_add_explicit(&engine->version, 1, memory_order_release);
@@ -303,20 +304,20 @@ struct folb_endpoint *folb_endpoint_find_locked(struct folb_engine *engine,
 /* Pinned: uses is one more.  NULL: out of memory. */
 struct folb_endpoint *folb_endpoint_get_locked(struct folb_engine *engine,
                                                const struct folb_address *a);
-void folb_endpoint_unpin_locked(struct folb_endpoint *ep,
-                                struct folb_outbox   *out);
+void                  folb_endpoint_unpin_locked(struct folb_endpoint *ep,
+                                                 struct folb_outbox   *out);
 /* Lets go of user, and of the record, if nobody needs them any more. */
-void folb_endpoint_settle_locked(struct folb_endpoint *ep,
-                                 struct folb_outbox   *out);
-void folb_endpoint_block_locked(struct folb_endpoint *ep, uint32_t set,
-                                uint32_t clear);
+void     folb_endpoint_settle_locked(struct folb_endpoint *ep,
+                                     struct folb_outbox   *out);
+void     folb_endpoint_block_locked(struct folb_endpoint *ep, uint32_t set,
+                                    uint32_t clear);
 uint64_t folb_endpoint_outstanding(const struct folb_endpoint *ep);
 void     folb_endpoint_eject_locked(struct folb_endpoint *ep, uint64_t now_ms,
                                     const char *why, struct folb_outbox *out);
 void     folb_endpoint_avoid_locked(struct folb_endpoint *ep, uint64_t now_ms,
                                     const char *why, struct folb_outbox *out);
-void     folb_endpoints_end(struct folb_engine *engine, struct folb_outbox *out);
-void     folb_endpoints_free(struct folb_engine *engine);
+void folb_endpoints_end(struct folb_engine *engine, struct folb_outbox *out);
+void folb_endpoints_free(struct folb_engine *engine);
 
 /* host.c */
 struct folb_host *folb_host_get_locked(struct folb_engine *engine,
@@ -347,10 +348,11 @@ folb_snapshot_retain(struct folb_snapshot *snapshot)
 /* The turn in another snapshot of the cluster that goes on where it was. */
 uint64_t folb_snapshot_turn(const struct folb_snapshot *from,
                             const struct folb_snapshot *to, uint64_t turn);
+
 struct folb_cluster *folb_cluster_new(struct folb_engine           *engine,
                                       const struct folb_policy_ops *policy,
                                       const char *label, int source);
-void folb_cluster_free(struct folb_cluster *cluster);
+void                 folb_cluster_free(struct folb_cluster *cluster);
 /* The snapshot becomes the cluster's. */
 void folb_cluster_publish_locked(struct folb_cluster  *cluster,
                                  struct folb_snapshot *snapshot);
@@ -359,9 +361,9 @@ bool folb_scratch_locked(struct folb_engine *engine, uint32_t n);
 struct folb_cluster *folb_implicit_locked(struct folb_engine          *engine,
                                           struct folb_endpoint *const *eps,
                                           uint32_t                     n);
-void folb_implicit_hold_locked(struct folb_cluster *cluster);
-void folb_implicit_unhold_locked(struct folb_cluster *cluster,
-                                 struct folb_outbox  *out);
+void                 folb_implicit_hold_locked(struct folb_cluster *cluster);
+void                 folb_implicit_unhold_locked(struct folb_cluster *cluster,
+                                                 struct folb_outbox  *out);
 
 /* thread.c */
 #define FOLB_TURNS 16u
@@ -372,14 +374,14 @@ struct folb_turns {
   struct folb_snapshot *snapshot;
   struct folb_endpoint *const *sequence; /* the snapshot's, while all members
                                             are usable; else NULL            */
-  const uint32_t       *candidates; /* usable ones at version                */
-  uint32_t              n;          /* 0: there are none, or no memory       */
-  uint32_t              random;
-  uint64_t              version;
-  uint64_t              expiry; /* when the next ejection ends               */
-  uint64_t              turn;
-  uint32_t             *room;
-  uint32_t              n_room;
+  const uint32_t *candidates; /* usable ones at version                */
+  uint32_t        n;          /* 0: there are none, or no memory       */
+  uint32_t        random;
+  uint64_t        version;
+  uint64_t        expiry; /* when the next ejection ends               */
+  uint64_t        turn;
+  uint32_t       *room;
+  uint32_t        n_room;
 };
 struct folb_thread {
   struct folb_turns   turns[FOLB_TURNS];
@@ -391,6 +393,7 @@ extern _Thread_local struct folb_thread *folb_thread_self
 struct folb_turns *folb_turns_locked(struct folb_cluster *cluster,
                                      uint64_t             now_ms);
 void               folb_threads_drop(struct folb_engine *engine);
+void               folb_threads_fork_next(void);
 void               folb_threads_before_fork(void);
 void               folb_threads_after_fork(bool child);
 
@@ -410,16 +413,20 @@ struct folb_pick_out folb_policy_pick(const struct folb_snapshot *snapshot,
 
 /* context.c */
 struct folb_context *folb_context_new(struct folb_cluster *cluster);
-void folb_context_hold_locked(struct folb_context *context);
-void folb_context_unhold_locked(struct folb_context *context,
-                                struct folb_outbox  *out);
+void                 folb_context_hold_locked(struct folb_context *context);
+void                 folb_context_unhold_locked(struct folb_context *context,
+                                                struct folb_outbox  *out);
 /* Gives the reference its context, if it is to have one. */
-enum folb_status folb_context_open_locked(struct folb_ref *ref, struct folb_outbox *out);
+enum folb_status folb_context_open_locked(struct folb_ref    *ref,
+                                          struct folb_outbox *out);
 /* After the call succeeded at its endpoint. */
 void folb_context_settle_locked(struct folb_call *call, uint64_t now_ms);
 
 /* ref.c */
 enum folb_managed folb_ref_decide_locked(struct folb_ref *ref, bool resolve,
+                                         struct folb_outbox *out);
+/* Without waiting for names. */
+enum folb_managed folb_ref_settle_locked(struct folb_ref    *ref,
                                          struct folb_outbox *out);
 
 /* choose.c */
@@ -441,7 +448,7 @@ enum {
   FOLB_SHUN  = 8, /* to be avoided once another one has answered             */
   FOLB_MARKS = 15
 };
-unsigned folb_tried(const struct folb_call *call,
+unsigned folb_tried(const struct folb_call     *call,
                     const struct folb_endpoint *ep);
 /* False: out of memory. */
 bool folb_tried_add(struct folb_call *call, struct folb_endpoint *ep,
@@ -453,13 +460,13 @@ void                  folb_tried_free(struct folb_call *call);
 
 /* Of folb_call.state; 0: a success needs no more than its counter. */
 enum {
-  FOLB_ST_TRIAL    = 1,  /* is the trial of its endpoint                   */
-  FOLB_ST_RESENT   = 2,
-  FOLB_ST_ALONE    = 4,  /* only the reference moves, not its context      */
-  FOLB_ST_FAILED   = 8,  /* at one endpoint                                */
+  FOLB_ST_TRIAL     = 1, /* is the trial of its endpoint                   */
+  FOLB_ST_RESENT    = 2,
+  FOLB_ST_ALONE     = 4,  /* only the reference moves, not its context      */
+  FOLB_ST_FAILED    = 8,  /* at one endpoint                                */
   FOLB_ST_ELSEWHERE = 16, /* not at the context's endpoint                 */
-  FOLB_ST_SLEEPING = 32,
-  FOLB_ST_SHUNS    = 64
+  FOLB_ST_SLEEPING  = 32,
+  FOLB_ST_SHUNS     = 64
 };
 
 #endif

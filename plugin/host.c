@@ -34,8 +34,8 @@ struct folb_host *folb_host_get_locked(struct folb_engine *engine,
   size_t             len    = strlen(name) + 1;
 
   if (host == NULL) {
-    host = (struct folb_host *)folb_zalloc(&engine->env, 1,
-                                           sizeof(*host) + len);
+    host =
+        (struct folb_host *)folb_zalloc(&engine->env, 1, sizeof(*host) + len);
     if (host == NULL)
       return NULL;
     memcpy(host->name, name, len);
@@ -157,7 +157,7 @@ struct folb_endpoint *folb_host_match_locked(struct folb_endpoint *ep)
 
 /* The canonical forms of n numeric addresses; what is none is left out. */
 static bool host_canonical(const struct folb_engine *engine,
-                           const char *const *numeric, uint32_t n,
+                           const char *const *numeric, uint32_t    n,
                            char (**out)[FOLB_HOST_TEXT], uint32_t *n_out)
 {
   uint32_t i;
@@ -196,8 +196,8 @@ static void host_canonical_name(char (*out)[256], const char *name)
 void folb_host_answer(struct folb_engine *engine, const char *host,
                       const char *const *numeric, uint32_t n)
 {
-  char (*list)[FOLB_HOST_TEXT];
-  char (*old)[FOLB_HOST_TEXT] = NULL;
+  char(*list)[FOLB_HOST_TEXT];
+  char(*old)[FOLB_HOST_TEXT] = NULL;
   char              name[256];
   struct folb_host *record;
   uint32_t          n_list;

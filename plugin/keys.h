@@ -35,7 +35,7 @@ struct folb_key_spec {
                            between two; else what is accepted beside
                            numbers, or NULL                            */
   size_t field;         /* of a number or choice: where folb_config has it;
-                           SIZE_MAX: nowhere                                   */
+                           SIZE_MAX: nowhere  */
 };
 
 /* NULL beyond the last. */

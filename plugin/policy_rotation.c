@@ -22,7 +22,7 @@ static void rotation_pick(const void                    *state,
   out->turns  = 1;
   if (in->n_candidates == view->n)
     return;
-  at = folb_policy_lower(in->candidates, in->n_candidates, member);
+  at          = folb_policy_lower(in->candidates, in->n_candidates, member);
   out->member = in->candidates[at == in->n_candidates ? 0 : at];
   out->turns += out->member >= member ? out->member - member
                                       : view->n - member + out->member;

@@ -69,8 +69,7 @@ static uint32_t smooth_weight(const struct smooth_plan *plan, uint32_t weight)
 
 /* How many different scaled weights there are, and their total. */
 static uint32_t smooth_measure(const struct folb_policy_view *view,
-                               const struct smooth_plan      *plan,
-                               uint64_t                      *total)
+                               const struct smooth_plan *plan, uint64_t *total)
 {
   uint64_t seen[WEIGHTS / 64];
   uint32_t i, classes = 0;
@@ -123,9 +122,9 @@ static bool smooth_wide(const struct folb_policy_view *view)
 static size_t smooth_table_size(const struct smooth_plan      *plan,
                                 const struct folb_policy_view *view)
 {
-  return smooth_aligned((size_t)plan->cycle *
-                        (smooth_wide(view) ? sizeof(uint32_t)
-                                           : sizeof(uint16_t)));
+  return smooth_aligned((size_t)plan->cycle * (smooth_wide(view)
+                                                   ? sizeof(uint32_t)
+                                                   : sizeof(uint16_t)));
 }
 
 static size_t smooth_state_size(const struct folb_policy_view *view)
@@ -202,15 +201,15 @@ static void smooth_fill(struct smooth *state, const uint32_t *order,
   uint32_t  step, i;
 
   for (step = 0; step < state->cycle; step++) {
-    struct smooth_class *best = NULL;
-    uint32_t             lead = 0;
+    struct smooth_class *best = classes;
+    uint32_t             lead = order[best->first + best->at];
 
     for (i = 0; i < n; i++) {
       struct smooth_class *c      = &classes[i];
       uint32_t             member = order[c->first + c->at];
 
       c->credit += c->weight;
-      if (best == NULL || c->credit > best->credit ||
+      if (c->credit > best->credit ||
           (c->credit == best->credit && member < lead)) {
         best = c;
         lead = member;
@@ -265,10 +264,9 @@ static uint32_t smooth_entry(const struct smooth *state, uint32_t at)
   return ((const uint16_t *)(const void *)table)[at];
 }
 
-static void smooth_pick(const void                    *state,
-                        const struct folb_policy_view *view,
-                        const struct folb_pick_in     *in,
-                        struct folb_pick_out          *out)
+static void smooth_pick(const void *state, const struct folb_policy_view *view,
+                        const struct folb_pick_in *in,
+                        struct folb_pick_out      *out)
 {
   const struct smooth *smooth = (const struct smooth *)state;
   uint32_t             at     = (uint32_t)(in->turn % smooth->cycle);
@@ -297,7 +295,7 @@ static void smooth_pick(const void                    *state,
 #define SMOOTH_OPS(policy_name, policy_uses)                                   \
   {                                                                            \
     .size = sizeof(struct folb_policy_ops), .name = (policy_name),             \
-    .uses = FOLB_POLICY_USES_WEIGHT | (policy_uses),                           \
+    .uses       = FOLB_POLICY_USES_WEIGHT | (policy_uses),                     \
     .state_size = smooth_state_size, .init = smooth_init,                      \
     .cycle = smooth_cycle, .pick = smooth_pick                                 \
   }

@@ -4,9 +4,10 @@
  */
 #include "folb_int.h"
 
-/* ---- life ------------------------------------------------------------------ */
+/* ---- life ------------------------------------------------------------------
+ */
 
-static bool own_listed(const struct folb_ref *ref,
+static bool own_listed(const struct folb_ref      *ref,
                        const struct folb_endpoint *ep)
 {
   uint32_t i;
@@ -86,13 +87,14 @@ enum folb_status folb_ref_new(struct folb_engine         *engine,
   enum folb_status   status = FOLB_OK;
 
   *out = NULL;
-  ref  = (struct folb_ref *)folb_zalloc(
-       &engine->env, 1,
-       sizeof(*ref) + (size_t)spec->n_own * sizeof(ref->own[0]));
+  ref  = (struct folb_ref *)folb_zalloc(&engine->env, 1,
+                                        sizeof(*ref) + (size_t)spec->n_own *
+                                                           sizeof(ref->own[0]));
   if (ref == NULL)
     return FOLB_ENOMEM;
   ref->engine = engine;
   ref->fixed  = spec->fixed;
+  ref->always = spec->always;
   ref->origin = spec->origin;
   atomic_init(&ref->refs, 1);
   folb_outbox_init(&box, engine);
@@ -153,7 +155,8 @@ uint32_t folb_ref_profile(const struct folb_ref      *ref,
   return at < ref->n_own ? ref->own[at].profile : 0;
 }
 
-/* ---- whether it is managed --------------------------------------------------- */
+/* ---- whether it is managed
+ * --------------------------------------------------- */
 
 static void ask_own_locked(struct folb_ref *ref, struct folb_outbox *out)
 {
@@ -217,14 +220,15 @@ static enum folb_managed implicit_locked(struct folb_ref *ref)
 {
   struct folb_endpoint **eps;
   enum folb_kind         kind;
+  const uint32_t         least = ref->always ? 1 : 2;
   uint32_t               i, n = 0;
 
-  if (ref->n_own < 2)
+  if (ref->n_own < least)
     return FOLB_UNMANAGED;
   kind = ref->own[0].ep->address.kind;
   for (i = 0; i < ref->n_own; i++)
     n += ref->own[i].ep->address.kind == kind;
-  if (n < 2)
+  if (n < least)
     return FOLB_UNMANAGED;
   eps = (struct folb_endpoint **)folb_resize(&ref->engine->env, NULL, n,
                                              sizeof(struct folb_endpoint *));
@@ -242,21 +246,40 @@ static enum folb_managed implicit_locked(struct folb_ref *ref)
   return FOLB_MANAGED;
 }
 
-static enum folb_managed decide_locked(struct folb_ref *ref, bool *final)
+/* A reference that keeps to its own addresses joins no cluster. */
+static enum folb_managed fixed_locked(const struct folb_ref *ref)
 {
-  enum folb_managed managed;
+  uint32_t i;
+
+  if (ref->always || ref->n_own >= 2)
+    return FOLB_MANAGED;
+  for (i = 0; i < ref->n_own; i++)
+    if (folb_host_match_locked(ref->own[i].ep) != NULL)
+      return FOLB_MANAGED;
+  return FOLB_UNMANAGED;
+}
+
+/* settle: names that are not answered are not waited for. */
+static enum folb_managed decide_locked(struct folb_ref *ref, bool settle,
+                                       bool *final)
+{
+  enum folb_managed managed = FOLB_UNMANAGED;
+  bool              open;
 
   *final = true;
   if (ref->fixed)
-    return FOLB_MANAGED;
-  if (match_locked(ref) || ref->cluster != NULL)
-    return FOLB_MANAGED;
-  managed = implicit_locked(ref);
-  *final  = managed != FOLB_UNDECIDED; /* else it was the memory */
-  if (managed == FOLB_UNMANAGED &&
-      (own_open(ref) || folb_hosts_open_locked(ref->engine)))
-    managed = FOLB_UNDECIDED;
-  return managed;
+    managed = fixed_locked(ref);
+  else if (match_locked(ref) || ref->cluster != NULL)
+    managed = FOLB_MANAGED;
+  if (managed == FOLB_MANAGED)
+    return managed;
+  open = own_open(ref) || folb_hosts_open_locked(ref->engine);
+  if (open && !settle)
+    return FOLB_UNDECIDED;
+  if (!ref->fixed)
+    managed = implicit_locked(ref);
+  *final = managed != FOLB_UNDECIDED; /* else it was the memory */
+  return managed == FOLB_UNMANAGED && open ? FOLB_UNDECIDED : managed;
 }
 
 static uint64_t decided_at(uint64_t generation, enum folb_managed managed)
@@ -274,22 +297,52 @@ static bool decided(const struct folb_ref *ref, bool resolve,
          (!resolve || atomic_load_explicit(&ref->asked, memory_order_relaxed));
 }
 
+static enum folb_managed decide_and_note_locked(struct folb_ref *ref,
+                                                bool             settle)
+{
+  bool              final;
+  enum folb_managed managed = decide_locked(ref, settle, &final);
+
+  if (final)
+    atomic_store_explicit(
+        &ref->decided, decided_at(folb_engine_generation(ref->engine), managed),
+        memory_order_release);
+  return managed;
+}
+
 enum folb_managed folb_ref_decide_locked(struct folb_ref *ref, bool resolve,
                                          struct folb_outbox *out)
 {
   enum folb_managed managed;
-  bool              final;
 
   if (decided(ref, resolve, &managed))
     return managed;
   if (resolve)
     ask_own_locked(ref, out);
-  managed = decide_locked(ref, &final);
-  if (final)
-    atomic_store_explicit(
-        &ref->decided,
-        decided_at(folb_engine_generation(ref->engine), managed),
-        memory_order_release);
+  return decide_and_note_locked(ref, false);
+}
+
+enum folb_managed folb_ref_settle_locked(struct folb_ref    *ref,
+                                         struct folb_outbox *out)
+{
+  enum folb_managed managed;
+
+  if (decided(ref, true, &managed) && managed != FOLB_UNDECIDED)
+    return managed;
+  ask_own_locked(ref, out);
+  return decide_and_note_locked(ref, true);
+}
+
+enum folb_managed folb_ref_settle(struct folb_ref *ref)
+{
+  enum folb_managed  managed;
+  struct folb_outbox out;
+
+  folb_outbox_init(&out, ref->engine);
+  folb_lock(ref->engine);
+  managed = folb_ref_settle_locked(ref, &out);
+  folb_unlock(ref->engine);
+  folb_outbox_deliver(&out);
   return managed;
 }
 

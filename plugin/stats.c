@@ -43,14 +43,14 @@ static void stats_row_locked(struct stats *all, struct folb_endpoint *ep)
   s   = &row->stats;
   memset(row, 0, sizeof(*row));
   memcpy(row->name, ep->name, sizeof(row->name));
-  row->ep     = ep;
-  s->size     = sizeof(*s);
-  s->address  = &ep->address;
-  s->text     = ep->text;
-  s->name     = row->name;
-  s->cluster  = ep->cluster != NULL ? ep->cluster->label : NULL;
-  s->weight   = ep->weight;
-  s->state    = stats_state(ep, all->now_ms);
+  row->ep    = ep;
+  s->size    = sizeof(*s);
+  s->address = &ep->address;
+  s->text    = ep->text;
+  s->name    = row->name;
+  s->cluster = ep->cluster != NULL ? ep->cluster->label : NULL;
+  s->weight  = ep->weight;
+  s->state   = stats_state(ep, all->now_ms);
   if (ep->health.ejected)
     s->ejected_until_ms = ep->health.until_ms;
   s->successes = atomic_load(&ep->successes);
@@ -75,8 +75,7 @@ static void stats_fill_locked(struct folb_engine *engine, struct stats *all)
     for (i = 0; i < cluster->n_members; i++)
       stats_row_locked(all, cluster->members[i]);
   for (ep = engine->oldest; ep != NULL; ep = ep->newer)
-    if (!ep->member &&
-        (ep->uses != 0 || folb_endpoint_outstanding(ep) != 0))
+    if (!ep->member && (ep->uses != 0 || folb_endpoint_outstanding(ep) != 0))
       stats_row_locked(all, ep);
 }
 

@@ -91,11 +91,11 @@ static void turns_filter_locked(struct folb_turns *turns, uint64_t now_ms)
 {
   struct folb_snapshot *snapshot = turns->snapshot;
   struct folb_env      *env      = &snapshot->engine->env;
-  uint32_t              n        = snapshot->view.n, i, usable = 0;
+  uint32_t              n = snapshot->view.n, i, usable = 0;
 
-  turns->version = atomic_load_explicit(&snapshot->engine->version,
-                                        memory_order_relaxed);
-  turns->expiry  = UINT64_MAX;
+  turns->version =
+      atomic_load_explicit(&snapshot->engine->version, memory_order_relaxed);
+  turns->expiry = UINT64_MAX;
   for (i = 0; i < n; i++) {
     const struct folb_health *health = &snapshot->eps[i]->health;
 
@@ -173,9 +173,8 @@ struct folb_turns *folb_turns_locked(struct folb_cluster *cluster,
     turns_filter_locked(turns, now_ms);
     folb_snapshot_release(old);
     (void)pthread_mutex_unlock(&threads_lock);
-  } else if (turns->version !=
-                 atomic_load_explicit(&cluster->engine->version,
-                                      memory_order_relaxed) ||
+  } else if (turns->version != atomic_load_explicit(&cluster->engine->version,
+                                                    memory_order_relaxed) ||
              now_ms >= turns->expiry) {
     (void)pthread_mutex_lock(&threads_lock);
     turns_filter_locked(turns, now_ms);
@@ -206,10 +205,18 @@ void folb_threads_drop(struct folb_engine *engine)
   (void)pthread_mutex_unlock(&threads_lock);
 }
 
+/* The lock is the last one in the order also when several engines fork: it
+ * is given back while the next engine takes its own. */
+void folb_threads_fork_next(void)
+{
+  if (fork_depth != 0)
+    (void)pthread_mutex_unlock(&threads_lock);
+}
+
 void folb_threads_before_fork(void)
 {
-  if (fork_depth++ == 0)
-    (void)pthread_mutex_lock(&threads_lock);
+  fork_depth++;
+  (void)pthread_mutex_lock(&threads_lock);
 }
 
 /* In a child only the calling thread is left.  It loses its places too, so

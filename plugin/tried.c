@@ -116,6 +116,8 @@ static struct folb_endpoint *tried_take(uintptr_t *entry, unsigned mark)
   if ((*entry & mark) == 0)
     return NULL;
   *entry &= ~(uintptr_t)mark;
+  /* An entry is a pointer, with marks in the low bits that one leaves free. */
+  /* NOLINTNEXTLINE(performance-no-int-to-ptr) */
   return (struct folb_endpoint *)(*entry & ~MARKS);
 }
 

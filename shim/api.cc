@@ -92,15 +92,18 @@ template <class Change> int edit(Change change)
                                   : clusters_of(nullptr);
   if (int status = change(clusters))
     return status;
-  if (runtime)
+  if (runtime) {
     if (folb_status status = apply(runtime->engine(), clusters))
       return fail(status);
+    runtime->note_change();
+  }
   api().given    = true;
   api().clusters = std::move(clusters);
   return done();
 }
 
-template <class Function> int guarded(Function function)
+template <class Function>
+int guarded(Function function, const std::string& what = "exception")
 {
   try {
     return function();
@@ -109,7 +112,7 @@ template <class Function> int guarded(Function function)
     return fail(FOLB_ENOMEM);
   }
   catch (const CORBA::Exception& x) {
-    return fail(FOLB_EORB, x._name());
+    return fail(FOLB_EORB, (what + ": " + x._name()).c_str());
   }
   catch (...) {
     return fail(FOLB_EORB);
@@ -231,7 +234,7 @@ int omnifolb_new_context(const char* uri_or_initial_name, char** ior)
   return guarded([&]() -> int {
     *ior = strdup(stringified(uri_or_initial_name).c_str());
     return *ior ? done() : fail(FOLB_ENOMEM);
-  });
+  }, std::string("\"") + uri_or_initial_name + "\" cannot be resolved");
 }
 
 void omnifolb_string_free(char* s) { free(s); }

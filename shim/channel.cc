@@ -25,6 +25,12 @@ void EndpointRope::enlist()
   realIncrRefCount();
 }
 
+bool EndpointRope::unconnected()
+{
+  omni_tracedmutex_lock lock(*omni::omniTransportLock);
+  return omni::RopeLink::is_empty(pd_strands);
+}
+
 void EndpointRope::filterAndSortAddressList()
 {
   pd_addresses_order.push_back(0);
@@ -48,10 +54,10 @@ constexpr int retired_slots = INT_MIN / 2;
 
 } // namespace
 
-Channel::Channel(Runtime& runtime, folb_endpoint* endpoint,
-                 CORBA::ULong ior_flags, AddressList ways, std::string key)
-    : runtime_(runtime), endpoint_(endpoint), ior_flags_(ior_flags),
-      ways_(std::move(ways)), key_(std::move(key))
+Channel::Channel(Runtime& runtime, CORBA::ULong ior_flags, AddressList ways,
+                 std::string key)
+    : runtime_(runtime), ior_flags_(ior_flags), ways_(std::move(ways)),
+      key_(std::move(key))
 {
   CORBA::ULong strand_flags = 0, rank = 0;
   rules_allow(*ways_.front(), ior_flags, rank, strand_flags);
@@ -173,11 +179,12 @@ Channel* EndpointChannels::find(Runtime& runtime, folb_endpoint* endpoint,
   auto        channels =
       static_cast<EndpointChannels*>(folb_endpoint_user(endpoint));
   if (!channels) {
-    auto* made = new EndpointChannels;
+    // The ones of before, if the address was in use not long ago.
+    auto* mine = runtime.take_unused(folb_endpoint_text(endpoint));
     channels   = static_cast<EndpointChannels*>(
-        folb_endpoint_set_user(endpoint, made));
-    if (channels != made)
-      delete made;
+        folb_endpoint_set_user(endpoint, mine));
+    if (channels != mine)
+      runtime.put_unused(mine);
   }
   auto there = [&]() -> Channel* {
     for (Channel* c = channels->first_; c; c = c->next_)
@@ -195,7 +202,7 @@ Channel* EndpointChannels::find(Runtime& runtime, folb_endpoint* endpoint,
   // Made, and thrown away, without the lock: its rope takes
   // omniTransportLock.
   auto* made =
-      new Channel(runtime, endpoint, ior_flags, std::move(ways), key);
+      new Channel(runtime, ior_flags, std::move(ways), key);
   Channel* found;
   {
     Guard guard(shim_lock);
@@ -213,10 +220,10 @@ Channel* EndpointChannels::find(Runtime& runtime, folb_endpoint* endpoint,
   return found;
 }
 
-bool EndpointChannels::retire()
+bool EndpointChannels::retire(bool force)
 {
   while (Channel* c = first_) {
-    if (!c->retire())
+    if ((!force && !c->rope_->unconnected()) || !c->retire())
       return false;
     first_ = c->next_;
     c->release();

@@ -63,6 +63,7 @@ class EndpointRope final : public omni::giopRope {
                CORBA::ULong strand_flags);
   // Puts the rope among the ORB's, so that its shutdown finds it.
   void enlist();
+  bool unconnected();
   const omni::giopAddress* notifyCommFailure(const omni::giopAddress* address,
                                              CORBA::Boolean) override
   {
@@ -81,8 +82,8 @@ class EndpointRope final : public omni::giopRope {
 class Channel {
  public:
   // ways: in no particular order, names unresolved; at least one.
-  Channel(Runtime& runtime, folb_endpoint* endpoint, CORBA::ULong ior_flags,
-          AddressList ways, std::string key);
+  Channel(Runtime& runtime, CORBA::ULong ior_flags, AddressList ways,
+          std::string key);
   Channel(const Channel&) = delete;
 
   // Cached by references as well as by the endpoint.
@@ -174,13 +175,12 @@ class Channel {
   AddressList addresses(uint64_t until, bool& names_failed) const;
   void        refresh_names() const;
 
-  Runtime&       runtime_;
-  folb_endpoint* endpoint_;
-  CORBA::ULong   ior_flags_;
-  AddressList    ways_; // constant
-  std::string    key_;
-  EndpointRope*  rope_; // NULL: retired
-  int            slots_;
+  Runtime&      runtime_;
+  CORBA::ULong  ior_flags_;
+  AddressList   ways_; // constant
+  std::string   key_;
+  EndpointRope* rope_; // NULL: retired
+  int           slots_;
 
   // One slot for each connection the ORB may open: whoever has one finds a
   // connection without waiting in the core, where nobody could wake it.
@@ -199,16 +199,23 @@ class Channel {
 // ways that references know of; nearly always one.
 class EndpointChannels {
  public:
+  explicit EndpointChannels(std::string endpoint)
+      : endpoint_(std::move(endpoint))
+  {
+  }
   // The channel for these ways, retained; made if it is not there.
   static Channel* find(Runtime& runtime, folb_endpoint* endpoint,
                        CORBA::ULong ior_flags, AddressList ways);
-  // Retires all channels; false: one is in use, try again later.
-  bool retire();
+  // Retires all channels, unless one is in use or, without force, still has a
+  // connection: then false.
+  bool retire(bool force);
+
+  const std::string& endpoint() const { return endpoint_; }
 
  private:
   friend class Runtime;
-  Channel*          first_  = nullptr; // under shim_lock
-  EndpointChannels* unused_ = nullptr; // under shim_lock
+  const std::string endpoint_; // its text
+  Channel*          first_ = nullptr; // under shim_lock
 };
 
 } // namespace omnifolb

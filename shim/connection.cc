@@ -127,7 +127,7 @@ int Connection::Send(void* buf, size_t size, const omni_time_t& deadline)
 {
   int n = real_.Send(buf, size, deadline);
   if (__builtin_expect(n < 0, 0))
-    look_for_stall();
+    look_for_stall(true);
   return n;
 }
 
@@ -135,20 +135,23 @@ int Connection::Recv(void* buf, size_t size, const omni_time_t& deadline)
 {
   int n = real_.Recv(buf, size, deadline);
   if (__builtin_expect(n < 0, 0))
-    look_for_stall();
+    look_for_stall(false);
   return n;
 }
 
-void Connection::look_for_stall()
+// TCP_USER_TIMEOUT has ended the connection. A dead host leaves octets that
+// were sent again and again, or keep-alive probes without an answer; a peer
+// that does not read has acknowledged all that its window took, and answered
+// window probes lately.
+void Connection::look_for_stall(bool sending)
 {
   if (errno != ETIMEDOUT || !tcp_)
     return;
-  // A dead host was silent for the whole time; one whose window is closed
-  // has answered window probes lately.
   tcp_info  info;
   socklen_t size = sizeof info;
   if (!getsockopt(fd_, IPPROTO_TCP, TCP_INFO, &info, &size) &&
-      info.tcpi_last_ack_recv < keep_alive_ms_ - keep_alive_ms_ / 4)
+      info.tcpi_retransmits == 0 && info.tcpi_probes <= 1 &&
+      (sending || info.tcpi_last_ack_recv < keep_alive_ms_))
     stalled_.store(true, std::memory_order_relaxed);
   errno = ETIMEDOUT;
 }

@@ -67,7 +67,7 @@ class Connection final : public omni::giopConnection,
  private:
   ~Connection() override;
   void set_keep_alive() const;
-  __attribute__((noinline)) void look_for_stall();
+  __attribute__((noinline)) void look_for_stall(bool sending);
 
   omni::giopActiveConnection& active_;
   omni::giopConnection&       real_;

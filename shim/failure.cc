@@ -59,7 +59,9 @@ void Failure::judge(const omni::giopStream::CommFailure& x,
                     const Attempt& attempt, omni::GIOP_C& giop, bool fresh)
 {
   folb_outcome o = outcome_of(x, attempt, giop.strand(), fresh);
-  if (is_timeout(o))
+  if (o == FOLB_OUTCOME_UNUSABLE && attempt.call->attempts > 1)
+    outcome = o; // what was tried decides
+  else if (is_timeout(o))
     set(o, orbParameters::throwTransientOnTimeOut ? transient : timeout,
         TRANSIENT_CallTimedout, x.completed());
   else if (attempt.connect != FOLB_OUTCOME_OK)
@@ -157,22 +159,24 @@ void Identity::end(folb_call& fc, bool asked, omni::GIOP_C& giop, uint64_t now)
 namespace {
 
 // A server that asks for another addressing mode each time is cut off.
-constexpr int max_modes = 3;
+constexpr unsigned max_modes = 8;
 
-void take_addressing_mode(omni::GIOP_C& giop, omniIOR& ior)
+} // namespace
+
+// The same request again in the mode asked for, as a request of its own: the
+// ORB does not take a second reply to the number of the first.
+Identity::Ending Identity::take_addressing_mode(Invocation&   invocation,
+                                                omni::GIOP_C& giop,
+                                                omniIOR&      ior)
 {
   GIOP::AddressingDisposition mode;
   mode <<= static_cast<cdrStream&>(giop);
   ior.addr_mode(mode);
   giop.RequestCompleted();
+  if (++invocation.modes > max_modes)
+    throw CORBA::INTERNAL(0, CORBA::COMPLETED_NO);
+  return Ending::again;
 }
-
-[[noreturn]] void too_many_modes()
-{
-  throw CORBA::INTERNAL(0, CORBA::COMPLETED_NO);
-}
-
-} // namespace
 
 // A reply that is neither results nor a system exception.
 Identity::Ending Identity::other_reply(Invocation& invocation, folb_call& fc,
@@ -180,15 +184,9 @@ Identity::Ending Identity::other_reply(Invocation& invocation, folb_call& fc,
                                        omniIOR& ior, omniIdentity*& target)
 {
   omniCallDescriptor& call   = *invocation.call;
-  auto                status = giop.replyStatus();
-  for (int modes = 0; status == GIOP::NEEDS_ADDRESSING_MODE; ++modes) {
-    take_addressing_mode(giop, ior);
-    if (modes == max_modes)
-      too_many_modes();
-    call.initialiseCall(giop);
-    giop.InitialiseRequest();
-    status = giop.ReceiveReply();
-  }
+  const auto          status = giop.replyStatus();
+  if (status == GIOP::NEEDS_ADDRESSING_MODE)
+    return take_addressing_mode(invocation, giop, ior);
   if (status == GIOP::LOCATION_FORWARD ||
       status == GIOP::LOCATION_FORWARD_PERM) {
     target = take_forward(invocation, attempt, giop);
@@ -211,25 +209,19 @@ Identity::Ending Identity::locate_reply(Invocation& invocation, folb_call& fc,
                                         Attempt& attempt, omni::GIOP_C& giop,
                                         omniIOR& ior, omniIdentity*& target)
 {
-  for (int modes = 0;; ++modes) {
-    auto status = giop.IssueLocateRequest();
-    if (status == GIOP::OBJECT_FORWARD || status == GIOP::OBJECT_FORWARD_PERM) {
-      target = take_forward(invocation, attempt, giop);
-      return Ending::forwarded;
-    }
-    if (status == GIOP::LOC_NEEDS_ADDRESSING_MODE) {
-      take_addressing_mode(giop, ior);
-      if (modes == max_modes)
-        too_many_modes();
-      continue;
-    }
-    giop.RequestCompleted();
-    if (status == GIOP::UNKNOWN_OBJECT)
-      throw CORBA::OBJECT_NOT_EXIST(OBJECT_NOT_EXIST_NoMatch,
-                                    CORBA::COMPLETED_NO);
-    folb_call_succeeded(&fc, invocation.now);
-    return Ending::answered;
+  const auto status = giop.IssueLocateRequest();
+  if (status == GIOP::LOC_NEEDS_ADDRESSING_MODE)
+    return take_addressing_mode(invocation, giop, ior);
+  if (status == GIOP::OBJECT_FORWARD || status == GIOP::OBJECT_FORWARD_PERM) {
+    target = take_forward(invocation, attempt, giop);
+    return Ending::forwarded;
   }
+  giop.RequestCompleted();
+  if (status == GIOP::UNKNOWN_OBJECT)
+    throw CORBA::OBJECT_NOT_EXIST(OBJECT_NOT_EXIST_NoMatch,
+                                  CORBA::COMPLETED_NO);
+  folb_call_succeeded(&fc, invocation.now);
+  return Ending::answered;
 }
 
 // ---- waits and shutdown
@@ -244,8 +236,9 @@ void Identity::sleep(Invocation& invocation, uint32_t ms)
 }
 
 // An identity that loses its reference during a call has either been
-// released under the call's feet, or the ORB is shutting down.
-void Identity::leave_if_shut_down(Invocation& invocation, folb_call& fc)
+// released under the call's feet, or the ORB is shutting down. fc: NULL while
+// the engine knows of no call.
+void Identity::leave_if_shut_down(Invocation& invocation, folb_call* fc)
 {
   if (!invocation.top->abandoned_.load())
     return;
@@ -254,7 +247,8 @@ void Identity::leave_if_shut_down(Invocation& invocation, folb_call& fc)
     if (invocation.call->objref()->_identity() == invocation.top)
       return;
   }
-  folb_call_abandon(&fc);
+  if (fc)
+    folb_call_abandon(fc);
   throw CORBA::BAD_INV_ORDER(BAD_INV_ORDER_ORBHasShutdown,
                              CORBA::COMPLETED_NO);
 }

@@ -125,6 +125,11 @@ Identity::Ending Identity::at_target(Invocation& invocation, folb_call& fc,
         return Ending::answered;
       }
     }
+    catch (const CORBA::OBJECT_NOT_EXIST& x) {
+      invocation.failure.set(FOLB_OUTCOME_REPLY_TRANSIENT,
+                             Failure::object_not_exist, x.minor(),
+                             x.completed());
+    }
     catch (...) {
       if (invocation.hops > runtime_.config().max_forwards)
         forget(fc.endpoint);

@@ -33,8 +33,13 @@ omniIdentity* Identity::create(omniIOR* ior, const char* target_id,
                                bool locked)
 {
   Runtime* runtime = Runtime::current();
-  if (!runtime || !select_profile(*ior))
+  if (!runtime)
     return nullptr;
+  if (!select_profile(*ior)) {
+    if (ior->iopProfiles().length()) // else: nil
+      runtime->note_unmanaged(ior->repositoryID(), "no IIOP profile");
+    return nullptr;
+  }
   runtime->collect();
   omniIOR::IORInfo* info     = ior->getIORInfo();
   omni::Rope*       rope     = nullptr;
@@ -115,12 +120,13 @@ CORBA::Boolean Identity::equivalent(const omniIdentity* a,
 
 bool Identity::managed(omniCallDescriptor& call)
 {
-  folb_managed state = folb_ref_managed(reference_->ref(), true);
+  const uint32_t changes = runtime_.changes();
+  folb_managed   state   = folb_ref_managed(reference_->ref(), true);
   if (state == FOLB_UNDECIDED && wait_for_names(call))
     state = FOLB_MANAGED;
   if (state != FOLB_MANAGED)
     return false;
-  managed_.store(true, std::memory_order_relaxed);
+  managed_at_.store(changes, std::memory_order_relaxed);
   return true;
 }
 
@@ -145,7 +151,7 @@ bool Identity::wait_for_names(omniCallDescriptor& call)
     if (state != FOLB_UNDECIDED)
       return state == FOLB_MANAGED;
   }
-  return false;
+  return folb_ref_settle(reference_->ref()) == FOLB_MANAGED;
 }
 
 // As the ORB would do it: one attempt over its own rope, failures raised to

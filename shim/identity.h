@@ -47,6 +47,7 @@ struct Invocation {
   uint64_t            now;      // as read last
   uint64_t            deadline; // UINT64_MAX: none
   unsigned            hops;     // LOCATION_FORWARDs followed
+  unsigned            modes;    // NEEDS_ADDRESSING_MODEs obeyed
   Identity*           top;      // the identity that was called
   folb_ref*           parent;   // of what its replies bring
   Failure             failure;  // set by an attempt that fails
@@ -70,7 +71,7 @@ class Identity final : public omniIdentity {
   equivalent_fn get_real_is_equivalent() const override { return equivalent; }
 
  private:
-  enum class Ending { answered, failed, forwarded };
+  enum class Ending { answered, failed, forwarded, again };
   class Use;
 
   // Consumes ior and rope. Caller holds internalLock.
@@ -102,11 +103,13 @@ class Identity final : public omniIdentity {
                      omni::GIOP_C& giop, omniIOR& ior, omniIdentity*& target);
   Ending locate_reply(Invocation& invocation, folb_call& fc, Attempt& attempt,
                       omni::GIOP_C& giop, omniIOR& ior, omniIdentity*& target);
+  Ending take_addressing_mode(Invocation& invocation, omni::GIOP_C& giop,
+                              omniIOR& ior);
   Ending no_slot(Invocation& invocation, folb_call& fc, folb_outcome got);
   static void end(folb_call& fc, bool asked, omni::GIOP_C& giop, uint64_t now);
   bool        resendable(omniCallDescriptor& call) const;
   void        sleep(Invocation& invocation, uint32_t ms);
-  void        leave_if_shut_down(Invocation& invocation, folb_call& fc);
+  void        leave_if_shut_down(Invocation& invocation, folb_call* fc);
 
   // ---- forward.cc
   Ending at_endpoint(Invocation& invocation, folb_call& fc, bool fresh_only);
@@ -121,7 +124,8 @@ class Identity final : public omniIdentity {
   void          forget(folb_endpoint* endpoint);
 
   std::atomic<int>  refs_{0};
-  std::atomic<bool> managed_{false};
+  // Runtime::changes() when it was last found to be managed; 0: not yet.
+  std::atomic<uint32_t> managed_at_{0};
   std::atomic<bool> any_forward_{false};
   std::atomic<bool> abandoned_{false};
   Runtime&          runtime_;

@@ -131,11 +131,17 @@ HOT Identity::Ending Identity::attempt(Invocation& invocation,
                                            ? invocation.call->op()
                                            : "LocateRequest",
         folb_endpoint_text(fc.endpoint));
-  Lease lease(*channel,
-              {candidate->ior, candidate->key, candidate->key_size,
-               invocation.call, invocation.now},
-              fresh_only);
-  return exchange(invocation, fc, lease, *candidate->ior, target);
+  Ending ending;
+  {
+    Lease lease(*channel,
+                {candidate->ior, candidate->key, candidate->key_size,
+                 invocation.call, invocation.now},
+                fresh_only);
+    ending = exchange(invocation, fc, lease, *candidate->ior, target);
+  }
+  return __builtin_expect(ending == Ending::again, 0)
+             ? attempt_again(invocation, fc, fresh_only, target)
+             : ending;
 }
 
 HOT bool Identity::run(Invocation& invocation, unsigned before)
@@ -144,6 +150,7 @@ HOT bool Identity::run(Invocation& invocation, unsigned before)
   // is paced: 50 ms, doubling to 1 s.
   if (__builtin_expect(before != 0, 0)) {
     sleep(invocation, std::min(1000u, 25u << before));
+    leave_if_shut_down(invocation, nullptr);
     invocation.now = now_ms();
   }
   folb_call fc;
@@ -163,9 +170,9 @@ HOT bool Identity::run(Invocation& invocation, unsigned before)
     Ending        ending = attempt(invocation, fc, false, target);
     return __builtin_expect(ending == Ending::answered, 1) ||
            go_on(invocation, fc, before,
-                 ending == Ending::failed
-                     ? ending
-                     : at_target(invocation, fc, target));
+                 ending == Ending::forwarded
+                     ? at_target(invocation, fc, target)
+                     : ending);
   }
   return go_on(invocation, fc, before, at_endpoint(invocation, fc, false));
 }
@@ -177,6 +184,7 @@ HOT void Identity::invoke(omniCallDescriptor& call)
   invocation.now      = now_ms();
   invocation.deadline = deadline_of(call, invocation.now);
   invocation.hops     = 0;
+  invocation.modes    = 0;
   invocation.top      = this;
   invocation.parent   = reference_->ref();
   const omni::giopAddress* used = call.firstAddressUsed();
@@ -189,7 +197,9 @@ HOT void Identity::invoke(omniCallDescriptor& call)
 void Identity::dispatch(omniCallDescriptor& call)
 {
   Use use(*this);
-  if (__builtin_expect(managed_.load(std::memory_order_relaxed), 1) ||
+  if (__builtin_expect(managed_at_.load(std::memory_order_relaxed) ==
+                           runtime_.changes(),
+                       1) ||
       managed(call))
     invoke(call);
   else
@@ -209,7 +219,7 @@ bool Identity::go_on(Invocation& invocation, folb_call& fc, unsigned before,
 {
   omniCallDescriptor& call = *invocation.call;
   while (ending != Ending::answered) {
-    leave_if_shut_down(invocation, fc);
+    leave_if_shut_down(invocation, &fc);
     if (resendable(call))
       fc.flags |= call.op() ? FOLB_CALL_IDEMPOTENT
                             : FOLB_CALL_IDEMPOTENT | FOLB_CALL_RESEND_ALL;
@@ -218,7 +228,7 @@ bool Identity::go_on(Invocation& invocation, folb_call& fc, unsigned before,
                                           invocation.now);
     if (action == FOLB_ACTION_SLEEP) {
       sleep(invocation, fc.sleep_ms);
-      leave_if_shut_down(invocation, fc);
+      leave_if_shut_down(invocation, &fc);
       invocation.now = now_ms();
       action = folb_call_resume(&fc, invocation.now) ? FOLB_ACTION_RAISE
                                                      : FOLB_ACTION_NEXT;

@@ -25,4 +25,12 @@ void log(int level, const char* format, ...)
   out << "omnifolb: " << line << "\n";
 }
 
+void warn_of_duplicates(const char* key, const folb_member_list& list)
+{
+  if (list.n_duplicates)
+    log(FOLB_LOG_ERROR,
+        "%s: duplicate endpoint %s%s; they are one, of the larger weight", key,
+        list.duplicate, list.n_duplicates > 1 ? " and others" : "");
+}
+
 } // namespace omnifolb

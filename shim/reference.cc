@@ -57,6 +57,15 @@ bool is_kind(const omni::giopAddress& address, folb_kind kind)
   return !strcmp(address.type(), types[kind]);
 }
 
+// An address that is listed twice is connected to once.
+void add_way(AddressList& ways, const omni::giopAddress& way)
+{
+  for (const auto& there : ways)
+    if (!strcmp(there->address(), way.address()))
+      return;
+  ways.emplace_back(way.duplicate());
+}
+
 // The engine's form of an ORB address; false for other transports.
 bool canonical(const omni::giopAddress& address, folb_address& out)
 {
@@ -171,7 +180,7 @@ bool Reference::read()
   return true;
 }
 
-bool Reference::read_profile(CORBA::ULong index)
+void Reference::read_profile(CORBA::ULong index)
 {
   const auto&  data = ior_.iopProfiles()[index].profile_data;
   constexpr uint32_t max_alternates = 64; // a server has fewer addresses
@@ -179,23 +188,24 @@ bool Reference::read_profile(CORBA::ULong index)
   folb_profile p{};
   p.alternates     = alternates;
   p.max_alternates = max_alternates;
-  if (folb_profile_parse(data.get_buffer(), data.length(), &p))
-    return false;
+  if (folb_profile_parse(data.get_buffer(), data.length(), &p)) {
+    some_unusable_ = true;
+    return;
+  }
   Profile profile{};
   profile.index = index;
   if (folb_address_make(FOLB_KIND_TCP, p.host, p.host_len, p.port,
-                        &profile.main))
-    profile.main = folb_address{};
+                        &profile.main)) {
+    profile.main   = folb_address{};
+    some_unusable_ = true;
+  }
   profile.alternates.assign(alternates, alternates + p.n_alternates);
   if (CORBA::Long(index) == ior_.addr_selected_profile_index()) {
-    // The ORB reads the type also from a multiple components profile.
-    CORBA::ULong  type = ior_.getIORInfo()->orbType();
-    folb_key_info key  = folb_key_inspect(type, p.key, p.key_len);
-    transient_         = key.transient;
-    omni_like_         = key.omni_like;
+    folb_key_info key = folb_key_inspect(p.orb_type, p.key, p.key_len);
+    transient_        = key.transient;
+    omni_like_        = key.omni_like;
   }
   profiles_.push_back(std::move(profile));
-  return true;
 }
 
 // Ssl and unix components are other ways to a profile's endpoint. One of them
@@ -255,14 +265,17 @@ bool Reference::open(const char* target_id)
   spec.size  = sizeof spec;
   spec.own   = own.data();
   spec.n_own = uint32_t(own.size());
-  // string_to_object and initial references ask for CORBA::Object; stubs that
-  // take a reference out of an Any or an argument ask for its interface.
-  spec.origin = !strcmp(target_id, CORBA::Object::_PD_repoId)
-                    ? FOLB_ORIGIN_FRESH
-                    : FOLB_ORIGIN_LOOSE;
+  // Stubs that take a reference out of an Any or an argument mostly ask for
+  // its interface, string_to_object always for CORBA::Object.
+  spec.origin = strcmp(target_id, CORBA::Object::_PD_repoId) ||
+                        is_being_unmarshalled()
+                    ? FOLB_ORIGIN_LOOSE
+                    : FOLB_ORIGIN_FRESH;
   spec.fixed  = transient_;
+  // As if the others were there: one that is left is tried.
+  spec.always = some_unusable_ && !transient_ && !own.empty();
   if (a && a->reading == Attempt::forward)
-    spec.fixed = spec.forward = true;
+    spec.fixed = spec.always = true;
   else if (a && a->reading == Attempt::results) {
     spec.origin   = FOLB_ORIGIN_REPLY;
     spec.parent   = a->parent;
@@ -406,7 +419,7 @@ Channel* Reference::channel_for(folb_endpoint* endpoint, omniIOR& ior,
       if (address.kind == FOLB_KIND_TCP
               ? !tcp || (canonical(*way, a) && folb_address_equal(&a, &address))
               : is_kind(*way, address.kind))
-        ways.emplace_back(way->duplicate());
+        add_way(ways, *way);
     }
   else {
     char text[FOLB_ADDRESS_TEXT + 9] = "giop:tcp:";

@@ -78,7 +78,7 @@ class Reference {
 
   Reference(Runtime& runtime, omniIOR& ior) : runtime_(runtime), ior_(ior) {}
   bool       read();
-  bool       read_profile(CORBA::ULong index);
+  void       read_profile(CORBA::ULong index);
   bool       open(const char* target_id);
   bool       other_ways(const Profile& profile, std::vector<folb_own>& own);
   Candidate* make(folb_endpoint* endpoint);
@@ -96,9 +96,14 @@ class Reference {
   folb_ref*            ref_       = nullptr;
   bool                 omni_like_ = false;
   bool                 transient_ = false;
+  bool                 some_unusable_ = false;
   std::vector<Profile> profiles_;
   std::atomic<Table*>  table_{nullptr};
 };
+
+// Whether this thread reads a reference as a CORBA::Object out of octets:
+// of an Any or an argument, not of a URI.
+bool is_being_unmarshalled();
 
 // Makes the IOR select its first profile that decodes, and decodes it; false:
 // none is ours. Raises what plain omniORB raises when none decodes.

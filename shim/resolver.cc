@@ -68,6 +68,7 @@ void answer(const Job& job)
     return;
   folb_host_answer(runtime->engine(), job.host.c_str(), texts.data(),
                    uint32_t(texts.size()));
+  runtime->note_change();
   // The pin's end wakes those who wait for the answer.
 }
 

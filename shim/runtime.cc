@@ -88,9 +88,11 @@ bool Runtime::start(const folb_config& config)
     return false;
   }
   runtime->config_ = folb_engine_config(runtime->engine_);
-  if (!api_endpoints_apply(runtime->engine_) && config.endpoints)
+  if (!api_endpoints_apply(runtime->engine_) && config.endpoints) {
+    warn_of_duplicates("folbEndpoints", *config.endpoints);
     folb_engine_set_source(runtime->engine_, FOLB_SOURCE_ENDPOINTS,
                            config.endpoints);
+  }
   current_.store(runtime, std::memory_order_release);
   watcher_start(*runtime);
   return true;
@@ -109,7 +111,7 @@ void Runtime::stop()
   }
   watcher_stop();
   folb_engine_release(runtime->engine_);
-  runtime->collect();
+  runtime->collect_now(true);
   delete runtime;
 }
 
@@ -188,35 +190,53 @@ void Runtime::endpoint_ejected(void*, void* user)
 // Called where omniTransportLock may not be taken: put aside for collect().
 void Runtime::endpoint_release(void* arg, void* user)
 {
-  if (!user)
-    return;
-  auto* runtime  = static_cast<Runtime*>(arg);
-  auto* channels = static_cast<EndpointChannels*>(user);
-  Guard guard(shim_lock);
-  channels->unused_ = runtime->unused_;
-  runtime->unused_  = channels;
-  runtime->any_unused_.store(true, std::memory_order_relaxed);
+  if (user)
+    static_cast<Runtime*>(arg)->put_unused(
+        static_cast<EndpointChannels*>(user));
 }
 
-void Runtime::collect()
+void Runtime::put_unused(EndpointChannels* channels)
 {
-  if (!any_unused_.load(std::memory_order_relaxed))
-    return;
-  EndpointChannels* list;
+  Guard guard(shim_lock);
+  // Two of one endpoint: it was used again before these were given back. A
+  // name that no endpoint has keeps them apart until they are collected.
+  std::string name = channels->endpoint();
+  while (!unused_.emplace(name, channels).second)
+    name += ' ';
+  any_unused_.store(true, std::memory_order_relaxed);
+}
+
+EndpointChannels* Runtime::take_unused(const char* endpoint)
+{
   {
     Guard guard(shim_lock);
-    list    = unused_;
-    unused_ = nullptr;
+    auto  it = unused_.find(endpoint);
+    if (it != unused_.end()) {
+      EndpointChannels* found = it->second;
+      unused_.erase(it);
+      return found;
+    }
+  }
+  return new EndpointChannels(endpoint);
+}
+
+void Runtime::collect_now(bool all)
+{
+  std::map<std::string, EndpointChannels*> list;
+  {
+    Guard          guard(shim_lock);
+    const uint64_t now = now_ms();
+    if (!all && now < next_collect_ms_)
+      return;
+    next_collect_ms_ = now + 1000;
+    list.swap(unused_);
     any_unused_.store(false, std::memory_order_relaxed);
   }
-  while (list) {
-    EndpointChannels* channels = list;
-    list                       = channels->unused_;
-    if (channels->retire())
-      delete channels;
+  for (auto& entry : list)
+    if (entry.second->retire(all))
+      delete entry.second;
     else
-      endpoint_release(this, channels);
-  }
+      put_unused(entry.second);
 }
 
 // ---- fork

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -82,6 +83,13 @@ class Runtime {
   // Tells one ORB_init from the next.
   unsigned serial() const { return serial_; }
   uint64_t started_ms() const { return started_ms_; }
+  // Grows when members or names may have changed: references are to be looked
+  // at again.
+  uint32_t changes() const { return changes_.load(std::memory_order_relaxed); }
+  void     note_change()
+  {
+    changes_.fetch_add(1, std::memory_order_relaxed);
+  }
   // 0: every time; UINT64_MAX / 2: never (sums with a time do not wrap).
   uint64_t idle_check_ms() const { return idle_check_ms_; }
 
@@ -113,9 +121,18 @@ class Runtime {
   void add(Channel& channel);
   void forget(Channel& channel);
 
-  // Frees channels of endpoints that are used no longer. Takes
-  // omniTransportLock: call it where that may be taken.
-  void collect();
+  // Channels of endpoints that are used no longer are kept while they are
+  // connected: as with the ORB's own ropes, a reference that comes again
+  // finds its connection. take: made if there are none.
+  EndpointChannels* take_unused(const char* endpoint);
+  void              put_unused(EndpointChannels* channels);
+  // Frees the unconnected ones, once a second. Takes omniTransportLock: call
+  // it where that may be taken.
+  void collect()
+  {
+    if (any_unused_.load(std::memory_order_relaxed))
+      collect_now(false);
+  }
 
   static void before_fork();
   static void after_fork(bool child);
@@ -125,6 +142,7 @@ class Runtime {
   ~Runtime();
   static void endpoint_ejected(void*, void* user);
   static void endpoint_release(void*, void* user);
+  void        collect_now(bool all);
 
   static std::atomic<Runtime*> current_;
 
@@ -134,12 +152,14 @@ class Runtime {
   uint64_t           started_ms_;
   uint64_t           idle_check_ms_;
   Signal             changed_;
+  std::atomic<uint32_t> changes_{1};
 
   // Under shim_lock.
   unsigned pins_ = 0;
   std::set<std::pair<std::string, std::string>> noted_;
   Channel*          channels_ = nullptr;
-  EndpointChannels* unused_   = nullptr;
+  std::map<std::string, EndpointChannels*> unused_; // by endpoint
+  uint64_t          next_collect_ms_ = 0;
   std::atomic<bool> any_unused_{false};
 };
 
@@ -148,6 +168,9 @@ class Runtime {
 bool log_enabled(int level);
 void log(int level, const char* format, ...)
     __attribute__((format(printf, 2, 3)));
+
+// Warns, once, of endpoints that a list has twice.
+void warn_of_duplicates(const char* key, const folb_member_list& list);
 
 // ---- resolver.cc: host names, each on a thread of its own
 

@@ -93,11 +93,12 @@ void take(Runtime& runtime, Seen& seen, bool first)
     complain(path, error.msg);
     return;
   }
+  warn_of_duplicates("folbEndpointsFile", *list);
   if (!folb_members_count(list))
     complain(path, "it lists no endpoint");
   else if (folb_engine_set_source(runtime.engine(), FOLB_SOURCE_FILE, list))
     complain(path, "out of memory");
-  else if (!first)
+  else if (runtime.note_change(); !first)
     log(FOLB_LOG_CONFIG, "folbEndpointsFile %s: %u endpoints taken", path,
         folb_members_count(list));
   folb_members_free(nullptr, list);

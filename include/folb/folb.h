@@ -135,8 +135,8 @@ FOLB_API enum folb_status folb_address_parse(const char *text, size_t len,
                                              struct folb_error   *err);
 /* Makes an address of a host (name, IPv4, IPv6 with or without brackets) and
  * a port as they stand in an IIOP profile.  FOLB_EINVAL for port 0, an empty
- * host or one that is longer than 255 octets or holds blanks or control
- * characters. */
+ * host or one that is longer than 255 octets or holds blanks, control
+ * characters, or colons or brackets which make no IPv6 address. */
 FOLB_API enum folb_status folb_address_make(enum folb_kind kind,
                                             const char *host, size_t host_len,
                                             uint32_t port,
@@ -549,8 +549,8 @@ struct folb_ref_spec {
   bool                   fixed; /* transient key or target of a forward: own
                                    addresses in their order, no members, no
                                    policy, no context, ejections ignored     */
-  bool                   forward; /* target of a forward: managed whatever
-                                     its addresses                           */
+  bool                   always; /* managed whatever its addresses: target of
+                                    a forward, or others it has are unusable */
   enum folb_origin       origin;
   struct folb_ref       *parent;   /* FOLB_ORIGIN_REPLY */
   struct folb_endpoint  *answered; /* FOLB_ORIGIN_REPLY */
@@ -577,6 +577,8 @@ FOLB_API enum folb_managed folb_ref_managed(struct folb_ref *ref, bool resolve);
  * the cluster when ep is a member the reference does not name. */
 FOLB_API uint32_t folb_ref_profile(const struct folb_ref      *ref,
                                    const struct folb_endpoint *ep);
+/* The same when nobody waits for names any longer: by what is known now. */
+FOLB_API enum folb_managed folb_ref_settle(struct folb_ref *ref);
 
 /* ---- one invocation ---------------------------------------------------- */
 
@@ -640,7 +642,8 @@ FOLB_API bool folb_call_ejected(const struct folb_call *call);
  * that limit means. */
 struct folb_cap {
   uint64_t          until_ms; /* UINT64_MAX: no limit                        */
-  enum folb_outcome timed_out; /* CONNECT_FAILED, CONNECT_CUT or DEADLINE_CONNECT */
+  enum folb_outcome timed_out; /* CONNECT_FAILED, CONNECT_CUT or
+                                  DEADLINE_CONNECT                           */
 };
 /* app_connect_ms: clientConnectTimeOutPeriod, 0 = none. */
 FOLB_API struct folb_cap folb_call_cap(const struct folb_call *call,

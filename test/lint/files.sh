@@ -2,7 +2,7 @@
 #
 # files.sh SOURCE_DIR: house rules that hold for every file we write: the
 # licence line, ASCII, at most 500 lines and 80 columns of code, no blanks at
-# the end of a line.
+# the end of a line; a source that no CMakeLists.txt lists is built by nobody.
 set -eu
 cd "$1"
 bad=0
@@ -23,6 +23,12 @@ for file in $list; do
       [ "$(wc -l <"$file")" -le 500 ] || wrong "$file: more than 500 lines"
       awk -v f="$file" 'length > 80 { print f ":" FNR ": " length " columns"; n++ }
                         END { exit n > 0 }' "$file" || bad=1
+      ;;
+  esac
+  case $file in
+    *.c | *.cc | *.idl)
+      grep -qw "${file##*/}" "${file%/*}/CMakeLists.txt" ||
+        wrong "$file: not listed in ${file%/*}/CMakeLists.txt"
       ;;
   esac
 done

@@ -21,9 +21,10 @@
 
 namespace client {
 
-CORBA::ORB_var                  orb;
-std::vector<FolbTest::Echo_var> refs;
-static std::vector<std::string> orb_arguments;
+// Never destroyed: other threads may go on while the process exits.
+CORBA::ORB_var                  &orb  = *new CORBA::ORB_var;
+std::vector<FolbTest::Echo_var> &refs = *new std::vector<FolbTest::Echo_var>;
+static std::vector<std::string> &orb_arguments = *new std::vector<std::string>;
 
 double NowMs()
 {
@@ -244,7 +245,8 @@ static void AddReferences(Commands &to)
 
 // ---- the command loop
 
-static std::deque<std::future<std::string>> background;
+static std::deque<std::future<std::string>> &background =
+    *new std::deque<std::future<std::string>>;
 
 static std::string Begin(Arguments &in)
 {
@@ -284,7 +286,7 @@ static Commands AllCommands()
 
 std::string Execute(const std::string &line)
 {
-  static const Commands commands = AllCommands();
+  static const Commands &commands = *new Commands(AllCommands());
   Arguments             in(line);
   const std::string     name  = Word(in);
   const auto            found = commands.find(name);
@@ -315,8 +317,11 @@ static int Main(int argc, char **argv)
   for (std::string line; std::getline(std::cin, line) && line != "quit";)
     std::cout << Guarded([&] { return Execute(line); }) << std::endl;
   refs.clear();
-  if (!CORBA::is_nil(orb))
-    orb->destroy();
+  Guarded([] {
+    if (!CORBA::is_nil(orb))
+      orb->destroy();
+    return std::string();
+  });
   return 0;
 }
 

@@ -17,8 +17,8 @@ using Arguments = std::istringstream;
 using Command   = std::function<std::string(Arguments &)>;
 using Commands  = std::map<std::string, Command>;
 
-extern CORBA::ORB_var                  orb;
-extern std::vector<FolbTest::Echo_var> refs;
+extern CORBA::ORB_var                  &orb;
+extern std::vector<FolbTest::Echo_var> &refs;
 
 double NowMs();
 

@@ -13,7 +13,7 @@ namespace client {
 namespace {
 
 std::mutex  event_lock;
-std::string events;
+std::string &events = *new std::string;
 
 template <class F> F *Find(const char *name)
 {

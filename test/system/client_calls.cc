@@ -88,7 +88,7 @@ std::string Operation(FolbTest::Echo_ptr e, const std::string &op,
                       const std::string &arg)
 {
   using Simple = char *(*)(FolbTest::Echo_ptr);
-  static const std::map<std::string, Simple> simple = {
+  static const auto &simple = *new std::map<std::string, Simple>{
       {"whoami", [](FolbTest::Echo_ptr o) { return o->whoami(); }},
       {"inherited", [](FolbTest::Echo_ptr o) { return o->inherited(); }},
       {"oid", [](FolbTest::Echo_ptr o) { return o->oid(); }},

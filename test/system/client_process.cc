@@ -27,8 +27,8 @@ struct Seen {
   std::string log; // "n_retries:exception " of the first calls
   std::vector<double> at; // ms
 };
-std::mutex                  seen_lock;
-std::map<std::string, Seen> seen;
+std::mutex                   seen_lock;
+std::map<std::string, Seen> &seen = *new std::map<std::string, Seen>;
 
 CORBA::Boolean Handle(const char *kind, CORBA::ULong n,
                       const CORBA::SystemException &x)

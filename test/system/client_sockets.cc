@@ -20,7 +20,7 @@ namespace {
 
 std::atomic<long>           connects[65536];
 std::mutex                  lookup_lock;
-std::map<std::string, long> lookups;
+std::map<std::string, long> &lookups = *new std::map<std::string, long>;
 
 int PortOf(const sockaddr *a)
 {

@@ -78,12 +78,12 @@ TEST_F(Configuration, EveryMistakeOfAValueIsReportedAtOnce)
 TEST_F(Configuration, KeysOfLaterVersionsSayNotYet)
 {
   for (const char *setting :
-       {"folbResolve=dns:a:1", "folbResolveInterval=5", "folbLoadBalance=client",
-        "folbPerRequest=IDL:*", "folbFailBack=1000", "folbOutlier=off",
-        "folbSlowStart=1", "folbProbeInterval=5", "folbRetryBudget=off",
-        "folbSubset=2", "folbRewrite=a=b", "folbDnsServers=a:1",
-        "folbConnectRace=5", "folbFolb=off", "folbServer=x",
-        "folbServerPOAs=x", "folbFastPath=off", "folbSpin=3",
+       {"folbResolve=dns:a:1", "folbResolveInterval=5",
+        "folbLoadBalance=client", "folbPerRequest=IDL:*", "folbFailBack=1000",
+        "folbOutlier=off", "folbSlowStart=1", "folbProbeInterval=5",
+        "folbRetryBudget=off", "folbSubset=2", "folbRewrite=a=b",
+        "folbDnsServers=a:1", "folbConnectRace=5", "folbFolb=off",
+        "folbServer=x", "folbServerPOAs=x", "folbFastPath=off", "folbSpin=3",
         "folbStats=/tmp", "folbControl=/tmp", "folbPolicy=least-request",
         "folbPolicy=peak-ewma", "folbEndpoints=b~127.0.0.1:5",
         "folbEndpoints=v~127.0.0.1:5"}) {
@@ -239,6 +239,7 @@ TEST_F(Configuration, TheSameSeedGivesTheSameChoices)
                                                "," + c.Address(),
                                {"ORBfolbSeed=7"}));
     client.Open(a.IorOf(kFakeKey), 6);
+    EXPECT_EQ("A=2 B=2 C=2", client.Call("0-5", "whoami", 6).text);
     return client.Ask("map 0-5");
   };
   const std::string first = map();

@@ -26,6 +26,7 @@ TEST_F(Ejection, EndsWithOneTrialAndDoubles)
                              {"ORBfolbEject=200:300000"}));
   client.Ask("api_watch");
   client.Open(good_.IorOf(kFakeKey));
+  client.Call("0", "whoami", 2);
   const Calls calls = client.During("0", "whoami", 1600, 4);
   EXPECT_EQ(0, calls.Errors()) << calls.text;
   // At 0, about 200, about 600 and about 1400 ms.
@@ -49,11 +50,16 @@ TEST_F(Ejection, DoublesUpToTheMaximum)
 
 TEST_F(Ejection, ZeroIsNever)
 {
-  Client client(dir_, Config("per-request", Both(), {"ORBfolbEject=0:0"}));
+  Client client(dir_, Config("per-request", Both(),
+                             {"ORBfolbEject=0:0", kNoLocate}));
   client.Ask("api_watch");
   client.Open(good_.IorOf(kFakeKey));
   EXPECT_EQ("good=20", client.Call("0", "whoami", 20).text);
-  EXPECT_EQ(10, client.Connects()[dead_.Number()]);
+  // At each of its turns; the endpoint tried instead may take a turn too. One
+  // more by the LocateRequest ahead of the first call.
+  const long tried = client.Connects()[dead_.Number()];
+  EXPECT_GE(tried, 10);
+  EXPECT_LE(tried, 21);
   EXPECT_EQ("none", client.Ask("api_events"));
 }
 

@@ -190,6 +190,18 @@ static Strings BaseEnv()
   return env;
 }
 
+// The last value of a name counts.
+static void Set(Strings &env, const std::string &variable)
+{
+  const std::string name = variable.substr(0, variable.find('=') + 1);
+  for (std::string &e : env)
+    if (e.compare(0, name.size(), name) == 0) {
+      e = variable;
+      return;
+    }
+  env.push_back(variable);
+}
+
 static std::vector<char *> Pointers(Strings &texts)
 {
   std::vector<char *> pointers;
@@ -217,7 +229,8 @@ void Process::Start(const Options &options)
                                              O_CLOEXEC, 0600));
   Strings argv = options.argv;
   Strings env  = BaseEnv();
-  env.insert(env.end(), options.env.begin(), options.env.end());
+  for (const std::string &variable : options.env)
+    Set(env, variable);
   const std::vector<char *> argp = Pointers(argv);
   const std::vector<char *> envp = Pointers(env);
   // Writing to a client that has ended is an error here, but the client

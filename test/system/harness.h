@@ -17,9 +17,11 @@ using Strings = std::vector<std::string>;
 
 // Sanitizers make everything slower; limits in milliseconds are multiplied.
 #ifdef OMNIFOLB_LINKED
-constexpr double kSlow = 5;
+constexpr bool   kSanitized = true;
+constexpr double kSlow      = 5;
 #else
-constexpr double kSlow = 1;
+constexpr bool   kSanitized = false;
+constexpr double kSlow      = 1;
 #endif
 
 double NowMs();
@@ -125,7 +127,13 @@ public:
   Server(const TempDir &dir, std::string name, Strings args = {});
 
   void Start(); // again, on the same port
-  void Kill() { process_.Kill(); }
+  // kill -9.  A connection that was in use a moment ago is not yet looked at
+  // before it is used again (folbIdleCheck): returns after more than that.
+  void Kill()
+  {
+    process_.Kill();
+    Watch(3);
+  }
   // SIGTERM: orderly shutdown; returns how the process ended.
   std::string Terminate();
   void        Signal(int signal) { process_.Signal(signal); }

@@ -36,7 +36,7 @@ TEST_F(Identity, T45_T46_FactsAreThoseOfPlainOmniOrb)
          {cluster["A"].Ior(), cluster["A"].Ior(), cluster["B"].Ior(), two,
           viewer.Ior(), two})
       client.Open(ior);
-    client.Ask("make 0");
+    client.Ask("foreign 0 " + cluster["A"].Ior());
     client.Open(client.Ask("ior 6"));
   };
   Client plain(dir_, {}, {}, Load::kPlain);

@@ -19,7 +19,7 @@ protected:
     client.Open(IorAt(cluster["A"].Key(), proxy.Number(),
                       {cluster["B"].Number()}));
     std::string answers;
-    for (const char *op : {"whoami", "oid", "dii", "ami", "non_existent"})
+    for (const char *op : {"whoami", "oid", "dii", "non_existent"})
       answers += client.Call("0", op, 3).text + ";";
     answers += client.Call("0", "is_a", 2, 1, "IDL:Other:1.0").text + ";";
     answers += client.Call("0", "note", 3, 1, "tag").text + ";";

@@ -79,16 +79,20 @@ TEST_F(Lost, T20_AServerThatDiesInACallExecutedItOnce)
   Client  client(dir_, Config("ic-based", cluster.Endpoints()));
   for (const int warm : {3, 0}) {
     const std::string ref = client.Open(cluster.Ior());
+    std::map<std::string, size_t> before;
+    for (auto &s : cluster.All())
+      before[s->Name()] = s->Executed("crash");
     if (warm > 0)
       client.Call(ref, "whoami", warm);
     EXPECT_EQ(Times(kWaitingForReply, 1), client.Call(ref, "crash").text);
     std::string died;
     for (auto &s : cluster.All())
-      if (s->Executed("crash") > 0 && s->Wait() == "exit 9")
+      if (s->Executed("crash") > before[s->Name()])
         died = s->Name();
+    ASSERT_FALSE(died.empty());
+    EXPECT_EQ("exit 9", cluster[died].Wait());
     EXPECT_EQ(0, client.Call(ref, "whoami", 3).Errors());
     EXPECT_EQ(warm > 0 ? 1u : 2u, Executed(dir_, "crash"));
-    ASSERT_FALSE(died.empty());
     cluster[died].Start();
   }
 }
@@ -235,7 +239,11 @@ TEST_F(Lost, T77_AServerThatRefusesAHugeRequestStopsTheCall)
   const std::string answer = Call("put", "100000");
   EXPECT_EQ('!', answer[0]) << answer;
   EXPECT_FALSE(Has(answer, "/NO")) << answer;
-  EXPECT_EQ(0, client_->Connects()[cluster["B"].Number()]);
+  // A send that fails counts as not executed and goes on once; it does not
+  // go round.
+  std::map<int, long> connects = client_->Connects();
+  EXPECT_LE(connects[cluster["A"].Number()], 2);
+  EXPECT_LE(connects[cluster["B"].Number()], 1);
 }
 
 TEST_F(Lost, T77_AReplyThatIsTooLongIsMarshal)
@@ -257,7 +265,8 @@ TEST_F(Lost, KeepAlive_APeerThatReadsNothingIsGivenUp)
   Port       port;
   Descriptor listener = port.Listen(5); // accepts in the kernel only
   FakeServer b(AnswerWith("B"));
-  Begin({port.Address(), b.Address()}, {"ORBfolbKeepAlive=1000"});
+  Begin({port.Address(), b.Address()}, {"ORBfolbKeepAlive=1000",
+                                       "ORBgiopMaxMsgSize=100000000"});
   client_->Open(IorAt(kFakeKey, port.Number()));
   const Calls calls = client_->Call("0", "put", 1, 1, "30000000");
   EXPECT_EQ(1, calls.Errors()) << calls.text;

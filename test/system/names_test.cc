@@ -118,7 +118,8 @@ TEST_F(Names, ACallWaitsForTheFirstAnswersOfMemberNames)
 TEST_F(Names, AndNoLongerThanASecondOrHalfOfTheDeadline)
 {
   Client client(dir_, Config("per-request", "late.test:5," + b_.Address(),
-                             {Hosts("late.test +3000 127.0.0.1\n")}));
+                             {kNoLocate,
+                              Hosts("late.test +3000 127.0.0.1\n")}));
   client.Open(a_.IorOf(kFakeKey), 2);
   client.Ask("object_timeout 1 400");
   const Calls timed = client.Call("1", "whoami");

@@ -90,8 +90,9 @@ TEST_F(Transient, OwnAddressesAreTriedInTheirOrder)
 TEST_F(Transient, OmniOrbKeys)
 {
   const std::string eight(8, '\x11');
-  EXPECT_FALSE(Moves("\xfe" + eight + "oid1", kOrbTypeOmni));
-  EXPECT_FALSE(Moves("\xfe" + eight + "oid1", 0));
+  const std::string oid("\0" "oid1", 5);
+  EXPECT_FALSE(Moves("\xfe" + eight + oid, kOrbTypeOmni));
+  EXPECT_FALSE(Moves("\xfe" + eight + oid, 0));
   EXPECT_FALSE(Moves(std::string("\xff" "child\xfe") + eight +
                          std::string("\0oid", 4), kOrbTypeOmni));
   EXPECT_TRUE(Moves(kFakeKey, kOrbTypeOmni));

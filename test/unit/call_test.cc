@@ -109,8 +109,7 @@ TEST_F(CallTest, EachRowOfTheVerdicts)
   host_.FixRandom(200);
   for (const auto &row : rows) {
     Make("ordered", "A,B");
-    EXPECT_EQ(row.path, Invoke(Open("A"), {{'A', row.outcome}}))
-        << row.outcome;
+    EXPECT_EQ(row.path, Invoke(Open("A"), {{'A', row.outcome}})) << row.outcome;
     EXPECT_EQ(row.state, States("A")[0]) << row.outcome;
     EXPECT_EQ(row.ms == 0 ? 0 : host_.now() + row.ms,
               Stat('A').ejected_until_ms)
@@ -149,12 +148,13 @@ TEST_F(CallTest, NothingIsTriedAfterTheDeadline)
       folb_call_abandon(&call);
   }
   ASSERT_EQ(FOLB_OK, Begin(&call, ref, 0, host_.now() + 1));
-  EXPECT_EQ(FOLB_ACTION_RAISE, folb_call_failed(&call, FOLB_OUTCOME_REUSED_NO,
-                                                host_.now() + 1));
+  EXPECT_EQ(FOLB_ACTION_RAISE,
+            folb_call_failed(&call, FOLB_OUTCOME_REUSED_NO, host_.now() + 1));
   EXPECT_EQ(0u, Stat('A').outstanding);
 }
 
-// ---- passes ------------------------------------------------------------------
+// ---- passes
+// ------------------------------------------------------------------
 
 TEST_F(CallTest, OnePassByDefault)
 {
@@ -188,9 +188,9 @@ TEST_F(CallTest, SleepsHaveJitter)
     Ref       ref = Open("A");
     folb_call call;
     ASSERT_EQ(FOLB_OK, Begin(&call, ref));
-    ASSERT_EQ(FOLB_ACTION_SLEEP,
-              folb_call_failed(&call, FOLB_OUTCOME_CONNECT_FAILED,
-                               host_.now()));
+    ASSERT_EQ(
+        FOLB_ACTION_SLEEP,
+        folb_call_failed(&call, FOLB_OUTCOME_CONNECT_FAILED, host_.now()));
     EXPECT_EQ(random == 0 ? 80u : 120u, call.sleep_ms);
     folb_call_abandon(&call);
     EXPECT_EQ(0u, Stat('A').outstanding);
@@ -245,7 +245,8 @@ TEST_F(CallTest, ResumeFindsNothingWhenAllWereDrained)
   EXPECT_EQ("?", Invoke(ref));
 }
 
-// ---- the cap of a connect ------------------------------------------------------
+// ---- the cap of a connect
+// ------------------------------------------------------
 
 struct CapCase {
   const char  *connect; // nullptr: the key is not set
@@ -262,26 +263,26 @@ TEST_F(CallTest, Caps)
   const folb_outcome kCut      = FOLB_OUTCOME_CONNECT_CUT;
   const folb_outcome kDeadline = FOLB_OUTCOME_DEADLINE_CONNECT;
   const CapCase      cases[]   = {
-      {nullptr, 0, 0, false, 1500, kOurs},
-      {nullptr, 0, 0, true, 10000, kOurs},
-      {"1500", 0, 0, true, 1500, kOurs},
-      {"300", 0, 0, false, 300, kOurs},
-      {"300", 299, 0, false, 299, kCut},
-      {"300", 300, 0, false, 300, kOurs},
-      {"300", 301, 0, false, 300, kOurs},
-      {nullptr, 2000, 0, false, 1500, kOurs},
-      {nullptr, 2000, 0, true, 2000, kOurs},
-      {nullptr, 1000, 0, true, 1000, kCut},
-      {"0", 0, 0, false, 0, kOurs},
-      {"0", 700, 0, false, 700, kCut},
-      {"0", 0, 1000, false, 500, kCut},
-      {"0", 0, 1000, true, 1000, kDeadline},
-      {"300", 0, 600, false, 300, kOurs},
-      {"300", 0, 599, false, 299, kCut},
-      {"300", 0, 301, true, 300, kOurs},
-      {"300", 0, 300, true, 300, kDeadline},
-      {"300", 5000, 200, true, 200, kDeadline},
-      {nullptr, 0, 8000, true, 8000, kDeadline},
+             {nullptr, 0, 0, false, 1500, kOurs},
+             {nullptr, 0, 0, true, 10000, kOurs},
+             {"1500", 0, 0, true, 1500, kOurs},
+             {"300", 0, 0, false, 300, kOurs},
+             {"300", 299, 0, false, 299, kCut},
+             {"300", 300, 0, false, 300, kOurs},
+             {"300", 301, 0, false, 300, kOurs},
+             {nullptr, 2000, 0, false, 1500, kOurs},
+             {nullptr, 2000, 0, true, 2000, kOurs},
+             {nullptr, 1000, 0, true, 1000, kCut},
+             {"0", 0, 0, false, 0, kOurs},
+             {"0", 700, 0, false, 700, kCut},
+             {"0", 0, 1000, false, 500, kCut},
+             {"0", 0, 1000, true, 1000, kDeadline},
+             {"300", 0, 600, false, 300, kOurs},
+             {"300", 0, 599, false, 299, kCut},
+             {"300", 0, 301, true, 300, kOurs},
+             {"300", 0, 300, true, 300, kDeadline},
+             {"300", 5000, 200, true, 200, kDeadline},
+             {nullptr, 0, 8000, true, 8000, kDeadline},
   };
   for (const CapCase &c : cases) {
     if (c.connect != nullptr)
@@ -293,17 +294,17 @@ TEST_F(CallTest, Caps)
     folb_call      call;
     ASSERT_EQ(FOLB_OK, Begin(&call, ref, 0, deadline));
     if (c.last) {
-      ASSERT_EQ(FOLB_ACTION_NEXT,
-                folb_call_failed(&call, FOLB_OUTCOME_REPLY_TRANSIENT,
-                                 host_.now()));
+      ASSERT_EQ(
+          FOLB_ACTION_NEXT,
+          folb_call_failed(&call, FOLB_OUTCOME_REPLY_TRANSIENT, host_.now()));
     }
     const folb_cap cap = folb_call_cap(&call, host_.now(), c.app);
     EXPECT_EQ(c.ms == 0 ? UINT64_MAX : host_.now() + c.ms, cap.until_ms)
-        << (c.connect ? c.connect : "-") << " " << c.app << " " << c.left
-        << " " << c.last;
+        << (c.connect ? c.connect : "-") << " " << c.app << " " << c.left << " "
+        << c.last;
     EXPECT_EQ(c.outcome, cap.timed_out)
-        << (c.connect ? c.connect : "-") << " " << c.app << " " << c.left
-        << " " << c.last;
+        << (c.connect ? c.connect : "-") << " " << c.app << " " << c.left << " "
+        << c.last;
     folb_call_abandon(&call);
   }
 }
@@ -324,7 +325,8 @@ TEST_F(CallTest, AnEjectedOtherIsNoReasonToHalve)
   folb_call_abandon(&call);
 }
 
-// ---- fixed references ------------------------------------------------------------
+// ---- fixed references
+// ------------------------------------------------------------
 
 TEST_F(CallTest, FixedKeepsItsOwnAddressesInOrder)
 {
@@ -349,7 +351,8 @@ TEST_F(CallTest, FixedReportsToTheEndpointsHealth)
   EXPECT_EQ("UU", States("AB"));
 }
 
-// ---- own addresses that are no members ---------------------------------------------
+// ---- own addresses that are no members
+// ---------------------------------------------
 
 TEST_F(CallTest, OwnNonMembersComeAfterUsableMembersBeforeEjectedOnes)
 {

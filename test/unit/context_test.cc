@@ -69,7 +69,7 @@ TEST_F(ContextTest, MovesAtAFailureAndStays)
 TEST_F(ContextTest, CallsInFlightMoveTogether)
 {
   Make("ic-based", "A,B,C,D,E,F,G,H");
-  Ref ref = Open("A");
+  Ref       ref = Open("A");
   folb_call calls[40];
   for (auto &call : calls)
     ASSERT_EQ(FOLB_OK, Begin(&call, ref));

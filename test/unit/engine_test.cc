@@ -12,8 +12,8 @@ TEST_F(LifeTest, NewFailsAtEveryAllocation)
 {
   folb_config *config = nullptr;
   ASSERT_EQ(FOLB_OK, folb_config_new(host_.env(), &config));
-  ASSERT_EQ(FOLB_OK, folb_config_set(config, "folbEndpoints", "10.0.0.1:1",
-                                     nullptr));
+  ASSERT_EQ(FOLB_OK,
+            folb_config_set(config, "folbEndpoints", "10.0.0.1:1", nullptr));
   EXPECT_LT(1u, host_.FailEachAlloc([&] {
     folb_engine      *engine = nullptr;
     folb_error        err;
@@ -94,8 +94,7 @@ TEST_F(LifeTest, DefaultsOfTheEnvironment)
   folb_call call;
   ASSERT_EQ(FOLB_OK, folb_call_begin(&call, ref, 5, 0, 0));
   EXPECT_TRUE(folb_endpoint_usable(call.endpoint));
-  EXPECT_EQ(FOLB_ACTION_RAISE,
-            folb_call_failed(&call, FOLB_OUTCOME_NEW_NO, 5));
+  EXPECT_EQ(FOLB_ACTION_RAISE, folb_call_failed(&call, FOLB_OUTCOME_NEW_NO, 5));
   folb_ref_release(ref);
   folb_engine_release(engine);
   folb_config_free(config);
@@ -121,7 +120,7 @@ TEST_F(LifeTest, AChildOfForkHasASequenceOfItsOwn)
   host_.mutable_env()->random = nullptr;
   Make("per-request", "A,B,C,D,E,F,G,H,I,J,K,L,M,N,O,P,Q,R,S,T",
        {{"folbSeed", "42"}});
-  Ref         ref = Open("A");
+  Ref         ref    = Open("A");
   std::string parent = Picks(ref, 1), children;
   for (int i = 0; i < 8; ++i) {
     int pipes[2];

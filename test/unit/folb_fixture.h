@@ -68,12 +68,11 @@ inline std::string Spell(const std::string &letters)
 {
   std::string text;
   for (size_t i = 0; i < letters.size(); ++i) {
-    const bool alone = (i == 0 || !std::isalnum(static_cast<unsigned char>(
-                                      letters[i - 1]))) &&
-                       (i + 1 == letters.size() ||
-                        (!std::isalnum(static_cast<unsigned char>(
-                             letters[i + 1])) &&
-                         letters[i + 1] != '@' && letters[i + 1] != '.'));
+    const bool alone =
+        (i == 0 || !std::isalnum(static_cast<unsigned char>(letters[i - 1]))) &&
+        (i + 1 == letters.size() ||
+         (!std::isalnum(static_cast<unsigned char>(letters[i + 1])) &&
+          letters[i + 1] != '@' && letters[i + 1] != '.'));
     if (std::isalpha(static_cast<unsigned char>(letters[i])) && alone)
       text += Address(letters[i]);
     else
@@ -118,8 +117,8 @@ public:
     folb_config *config = nullptr;
     folb_error   err;
     ASSERT_EQ(FOLB_OK, folb_config_new(host_.env(), &config));
-    ASSERT_EQ(FOLB_OK, folb_config_set(config, "folbPolicy", policy.c_str(),
-                                       &err))
+    ASSERT_EQ(FOLB_OK,
+              folb_config_set(config, "folbPolicy", policy.c_str(), &err))
         << err.msg;
     for (const auto &key : keys)
       ASSERT_EQ(FOLB_OK, folb_config_set(config, key.first, key.second, &err))
@@ -171,20 +170,20 @@ public:
   }
 
   folb_status NewRef(const std::vector<std::string> &texts, Ref *out,
-                     folb_origin origin = FOLB_ORIGIN_FRESH,
-                     folb_ref *parent = nullptr,
+                     folb_origin    origin   = FOLB_ORIGIN_FRESH,
+                     folb_ref      *parent   = nullptr,
                      folb_endpoint *answered = nullptr, bool fixed = false)
   {
     const std::vector<folb_own> owns = Owns(texts);
     folb_ref_spec               spec;
     std::memset(&spec, 0, sizeof(spec));
-    spec.size     = sizeof(spec);
-    spec.own      = owns.data();
-    spec.n_own    = static_cast<uint32_t>(owns.size());
-    spec.fixed    = fixed;
-    spec.origin   = origin;
-    spec.parent   = parent;
-    spec.answered = answered;
+    spec.size                = sizeof(spec);
+    spec.own                 = owns.data();
+    spec.n_own               = static_cast<uint32_t>(owns.size());
+    spec.fixed               = fixed;
+    spec.origin              = origin;
+    spec.parent              = parent;
+    spec.answered            = answered;
     folb_ref         *ref    = nullptr;
     const folb_status status = folb_ref_new(engine_, &spec, &ref);
     out->reset(ref);
@@ -289,7 +288,7 @@ public:
     folb_engine_stats(
         engine_,
         [](void *arg, const folb_endpoint_stats *s) {
-          Visit *v          = static_cast<Visit *>(arg);
+          Visit *v         = static_cast<Visit *>(arg);
           v->rows[s->text] = {*s, s->name, s->cluster ? s->cluster : "-"};
           v->order += std::string(v->order.empty() ? "" : " ") + s->text;
           EXPECT_EQ(sizeof(*s), s->size);
@@ -304,7 +303,10 @@ public:
       *order = visit.order;
     return visit.rows;
   }
-  folb_endpoint_stats Stat(char letter) { return Stats()[Address(letter)].stats; }
+  folb_endpoint_stats Stat(char letter)
+  {
+    return Stats()[Address(letter)].stats;
+  }
   // U(sable), E(jected), T(rial), D(rained), R(emoved) of each letter.
   std::string States(const std::string &letters)
   {

@@ -7,7 +7,8 @@ extern "C" {
 
 namespace {
 
-// ---- the pure part; a draw of 200 is no jitter ---------------------------------
+// ---- the pure part; a draw of 200 is no jitter
+// ---------------------------------
 
 constexpr uint32_t kEven = 200;
 
@@ -98,7 +99,8 @@ TEST(HealthTest, WhichFailuresCount)
   EXPECT_TRUE(folb_health_counts(&health, 5000, true, true));
 }
 
-// ---- through calls ----------------------------------------------------------------
+// ---- through calls
+// ----------------------------------------------------------------
 
 class EjectionTest : public EngineTest {
 protected:
@@ -175,8 +177,9 @@ TEST_F(EjectionTest, SeveralFailuresAtOnceCountOnce)
   for (auto &call : calls)
     ASSERT_EQ(FOLB_OK, Begin(&call, ref));
   for (auto &call : calls) {
-    EXPECT_EQ(FOLB_ACTION_NEXT,
-              folb_call_failed(&call, FOLB_OUTCOME_CONNECT_FAILED, host_.now()));
+    EXPECT_EQ(
+        FOLB_ACTION_NEXT,
+        folb_call_failed(&call, FOLB_OUTCOME_CONNECT_FAILED, host_.now()));
     host_.Advance(10);
   }
   EXPECT_EQ(1u, Stat('A').ejections);

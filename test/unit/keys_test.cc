@@ -130,6 +130,14 @@ TEST(KeyTableTest, NearestKeyBounds)
   EXPECT_EQ("folbSeed", Nearest("flobSede"));
   EXPECT_EQ("folbSeed", Nearest("oflbSede"));
   EXPECT_EQ("", Nearest("flobSexe"));
+  EXPECT_EQ("folbSeed", Nearest("folbSeedxxxx"));
+  EXPECT_EQ("", Nearest("folbSeedxxxxx"));
+}
+
+TEST(KeyTableTest, OfEquallyNearKeysTheOneThatBeginsAlike)
+{
+  EXPECT_EQ("folbServer", Nearest("folbServ")); // not folbSeed
+  EXPECT_EQ("folbSpin", Nearest("folbSpits"));  // not folbStats
 }
 
 TEST_F(ConfigTest, LaterKeysRefuseWrongValuesAsSuch)

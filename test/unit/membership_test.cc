@@ -12,9 +12,8 @@ protected:
     std::string order, letters;
     (void)Stats(&order);
     for (char letter = 'A'; letter <= 'Z'; ++letter)
-      for (size_t at = 0; (at = order.find(Address(letter), at)) !=
-                          std::string::npos;
-           ++at)
+      for (size_t at = 0;
+           (at = order.find(Address(letter), at)) != std::string::npos; ++at)
         if (at + Address(letter).size() == order.size() ||
             order[at + Address(letter).size()] == ' ')
           order.replace(at, Address(letter).size(), 1, letter);

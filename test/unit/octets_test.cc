@@ -139,9 +139,11 @@ TEST(ProfileParseTest, EveryTruncationIsMalformed)
 
 TEST(ProfileParseTest, ByteOrderIsZeroOrOne)
 {
-  Octets octets = Full(true);
-  octets[0]     = 2;
-  EXPECT_EQ("malformed", Parse(octets));
+  for (const uint8_t order : Octets{2, 3, 255}) {
+    Octets octets = Full((order & 1) != 0);
+    octets[0]     = order;
+    EXPECT_EQ("malformed", Parse(octets));
+  }
 }
 
 TEST(ProfileParseTest, HostsMustBeTerminated)

@@ -2,8 +2,6 @@
 #include "folb_fixture.h"
 
 #include <numeric>
-#include <set>
-#include <thread>
 
 namespace {
 
@@ -144,14 +142,39 @@ INSTANTIATE_TEST_SUITE_P(BuiltIn, EveryPolicy,
                            return name;
                          });
 
+// ---- rotation ---------------------------------------------------------------
+
+TEST(RotationTest, CountsTheTurnsItPassesOver)
+{
+  const folb_policy_ops *ops       = folb_policy_find("per-request");
+  const uint32_t         weights[] = {100, 100, 100, 100};
+  const folb_policy_view view      = {weights, 4};
+  const uint32_t         some[]    = {0, 2};
+  const uint32_t         member[]  = {0, 2, 2, 0};
+  const uint32_t         turns[]   = {1, 2, 1, 2};
+  const uint32_t         low[]     = {0, 1};
+  for (uint64_t turn = 0; turn < 8; ++turn) {
+    const folb_pick_in in  = {some, 2, turn, 0};
+    folb_pick_out      out = {9, 9};
+    ops->pick(nullptr, &view, &in, &out);
+    EXPECT_EQ(member[turn % 4], out.member);
+    EXPECT_EQ(turns[turn % 4], out.turns);
+  }
+  const folb_pick_in in  = {low, 2, 2, 0};
+  folb_pick_out      out = {9, 9};
+  ops->pick(nullptr, &view, &in, &out);
+  EXPECT_EQ(0u, out.member);
+  EXPECT_EQ(3u, out.turns);
+}
+
 // ---- smooth weighted round robin --------------------------------------------
 
 // The textbook, step by step.
 std::vector<uint32_t> Textbook(const std::vector<uint32_t> &weights, size_t n)
 {
-  std::vector<int64_t>  credit(weights.size());
-  const int64_t         total = std::accumulate(weights.begin(), weights.end(),
-                                                int64_t(0));
+  std::vector<int64_t> credit(weights.size());
+  const int64_t        total =
+      std::accumulate(weights.begin(), weights.end(), int64_t(0));
   std::vector<uint32_t> picks;
   while (picks.size() < n) {
     size_t best = 0;
@@ -176,7 +199,7 @@ public:
     EXPECT_EQ(FOLB_OK, ops_->init(state_.data(), &view_));
     std::iota(all_.begin(), all_.end(), 0u);
   }
-  uint64_t cycle() const { return ops_->cycle(state_.data(), &view_); }
+  uint64_t      cycle() const { return ops_->cycle(state_.data(), &view_); }
   folb_pick_out Pick(uint64_t turn, const std::vector<uint32_t> &candidates)
   {
     folb_pick_in  in  = {candidates.data(),
@@ -204,9 +227,16 @@ private:
 TEST(SmoothTest, IsTheTextbookSequence)
 {
   const std::vector<std::vector<uint32_t>> cases = {
-      {1},          {5, 1, 1},       {1, 2, 3},          {3, 3, 3},
-      {7, 7, 1, 1}, {1, 1, 7, 7, 3}, {2, 4, 6, 2, 4, 6}, {65535, 1},
-      {100, 100},   {9, 8, 7, 6, 5, 4, 3, 2, 1, 9, 8, 7}};
+      {1},
+      {5, 1, 1},
+      {1, 2, 3},
+      {3, 3, 3},
+      {7, 7, 1, 1},
+      {1, 1, 7, 7, 3},
+      {2, 4, 6, 2, 4, 6},
+      {65535, 1},
+      {100, 100},
+      {9, 8, 7, 6, 5, 4, 3, 2, 1, 9, 8, 7}};
   for (const auto &weights : cases) {
     const uint64_t total =
         std::accumulate(weights.begin(), weights.end(), uint64_t(0));
@@ -262,8 +292,7 @@ TEST(SmoothTest, LargeTotalsAreScaledDownAndNobodyIsLost)
   std::vector<uint64_t> counts(weights.size());
   for (uint32_t member : sequence.Picks(static_cast<size_t>(cycle)))
     ++counts[member];
-  const double total =
-      std::accumulate(weights.begin(), weights.end(), 0.0);
+  const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
   for (size_t i = 0; i < weights.size(); ++i) {
     EXPECT_GE(counts[i], 1u);
     EXPECT_NEAR(weights[i] / total,
@@ -281,197 +310,6 @@ TEST(SmoothTest, MoreThan65535Members)
   const auto picks = sequence.Picks(65536);
   EXPECT_EQ(65535u, picks.back());
   EXPECT_EQ(0u, picks.front());
-}
-
-// ---- per request -------------------------------------------------------------
-
-class PerRequestTest : public EngineTest {};
-
-TEST_F(PerRequestTest, ExactOverOneWeightCycle)
-{
-  Make("per-request-weighted", "A*1,B*2,C*3");
-  EXPECT_EQ("A:1000 B:2000 C:3000", Histogram(Picks(Open("A"), 6000)));
-  Ref ref = Open("B");
-  for (int i = 0; i < 10; ++i) {
-    EXPECT_EQ("A:1 B:2 C:3", Histogram(Picks(ref, 6)));
-    (void)Picks(ref, i); // exact from wherever it starts
-  }
-}
-
-TEST_F(PerRequestTest, EqualMembersInRotation)
-{
-  Make("per-request", "A*1,B*2,C*3");
-  Ref               ref = Open("A");
-  const std::string six = Picks(ref, 6);
-  EXPECT_EQ("A:2 B:2 C:2", Histogram(six));
-  EXPECT_EQ(six.substr(0, 3), six.substr(3));
-}
-
-TEST_F(PerRequestTest, ThreadsOfOneCallEachAreExact)
-{
-  for (const char *policy : {"per-request", "per-request-weighted"}) {
-    Make(policy, "A*100,B*200,C*300");
-    Ref         ref = Open("A");
-    std::string all;
-    for (int i = 0; i < 60; ++i)
-      std::thread([&] { all += Invoke(ref); }).join();
-    EXPECT_EQ(std::string(policy) == "per-request" ? "A:20 B:20 C:20"
-                                                   : "A:10 B:20 C:30",
-              Histogram(all));
-  }
-}
-
-TEST_F(PerRequestTest, LocateSeesTheTurnWithoutTakingIt)
-{
-  Make("per-request", "A,B,C");
-  Ref ref = Open("A");
-  for (int i = 0; i < 7; ++i) {
-    const std::string seen = Invoke(ref, {}, FOLB_CALL_LOCATE);
-    EXPECT_EQ(seen, Invoke(ref, {}, FOLB_CALL_LOCATE));
-    EXPECT_EQ(seen, Invoke(ref));
-  }
-}
-
-TEST_F(PerRequestTest, AnEjectedOnesTurnsGoToTheNext)
-{
-  Make("per-request", "A,B,C,D");
-  Ref ref = Open("A");
-  (void)Picks(ref, 3);
-  (void)Invoke(OpenFixed("C"), Down("C"));
-  EXPECT_EQ("A:20 B:20 D:20", Histogram(Picks(ref, 60)));
-}
-
-TEST_F(PerRequestTest, TheTrialTakesNoTurnOfOthers)
-{
-  Make("per-request", "A,B,C,D");
-  Ref ref = Open("A");
-  (void)Picks(ref, 1);
-  (void)Invoke(OpenFixed("C"), Down("C"));
-  host_.Advance(10000);
-  EXPECT_EQ("A:10 B:10 C:10 D:10", Histogram(Picks(ref, 40)));
-}
-
-TEST_F(PerRequestTest, ManyClustersShareFewPlaces)
-{
-  std::string text;
-  for (int i = 1; i <= 40; ++i)
-    text += std::string(i == 1 ? "" : ";") + "10.1." + std::to_string(i) +
-            ".1:1,10.1." + std::to_string(i) + ".2:1";
-  Make("per-request", text);
-  std::vector<Ref> refs(40);
-  for (int i = 1; i <= 40; ++i)
-    ASSERT_EQ(FOLB_OK, NewRef({"10.1." + std::to_string(i) + ".1:1"},
-                              &refs[static_cast<size_t>(i) - 1]));
-  for (int round = 0; round < 20; ++round)
-    for (const Ref &ref : refs)
-      EXPECT_EQ("#", Invoke(ref));
-  uint64_t sum = 0;
-  for (const auto &row : Stats())
-    sum += row.second.stats.successes;
-  EXPECT_EQ(800u, sum);
-}
-
-// ---- registration --------------------------------------------------------------
-
-void BadPick(const void *, const folb_policy_view *, const folb_pick_in *,
-             folb_pick_out *out)
-{
-  out->member = 9999;
-  out->turns  = 0;
-}
-
-enum folb_status BadInit(void *, const folb_policy_view *)
-{
-  return FOLB_EINVAL;
-}
-
-size_t SomeState(const folb_policy_view *) { return 16; }
-
-folb_policy_ops Ops(const char *name)
-{
-  folb_policy_ops ops;
-  std::memset(&ops, 0, sizeof(ops));
-  ops.size = sizeof(ops);
-  ops.name = name;
-  ops.pick = BadPick;
-  return ops;
-}
-
-TEST(RegistrationTest, RefusesEachMistakeWithAMessageOfItsOwn)
-{
-  std::set<std::string> messages;
-  folb_error            err;
-  auto                  refuse = [&](folb_policy_ops ops, folb_status status) {
-    err.msg[0] = '\0';
-    EXPECT_EQ(status, folb_policy_register(&ops, &err));
-    EXPECT_EQ(status, err.code);
-    messages.insert(err.msg);
-    EXPECT_EQ(status, folb_policy_register(&ops, nullptr));
-  };
-  folb_policy_ops ops = Ops("test-refused");
-  ops.pick            = nullptr;
-  refuse(ops, FOLB_EINVAL);
-  ops      = Ops("test-refused");
-  ops.size = sizeof(ops) - 1;
-  refuse(ops, FOLB_EINVAL);
-  refuse(Ops(nullptr), FOLB_EINVAL);
-  refuse(Ops("ordered"), FOLB_EEXIST);
-  refuse(Ops("none"), FOLB_EEXIST);
-  EXPECT_EQ(5u, messages.size());
-  refuse(Ops(""), FOLB_EINVAL);
-  refuse(Ops("Upper"), FOLB_EINVAL);
-  EXPECT_EQ(FOLB_EINVAL, folb_policy_register(nullptr, &err));
-  EXPECT_EQ(nullptr, folb_policy_find("test-refused"));
-}
-
-class OutOfTreeTest : public EngineTest {
-public:
-  static void SetUpTestSuite()
-  {
-    static const folb_policy_ops bad_pick = Ops("test-bad-pick");
-    static folb_policy_ops       bad_init = Ops("test-bad-init");
-    bad_init.init                         = BadInit;
-    bad_init.state_size                   = SomeState;
-    folb_error err;
-    ASSERT_EQ(FOLB_OK, folb_policy_register(&bad_pick, &err)) << err.msg;
-    ASSERT_EQ(FOLB_OK, folb_policy_register(&bad_init, &err)) << err.msg;
-    ASSERT_EQ(FOLB_EEXIST, folb_policy_register(&bad_pick, &err));
-  }
-};
-
-TEST_F(OutOfTreeTest, AMemberOutOfRangeIsReplaced)
-{
-  ASSERT_NE(nullptr, folb_policy_find("test-bad-pick"));
-  Make("test-bad-pick", "A,B,C");
-  EXPECT_EQ("!ABC", Sorted(Invoke(Open("A"), Down("ABC"))));
-}
-
-TEST_F(OutOfTreeTest, AFailingInitChangesNothing)
-{
-  Make("test-bad-init", "");
-  EXPECT_EQ(FOLB_EINVAL, Set("A,B"));
-  EXPECT_TRUE(Stats().empty());
-}
-
-TEST_F(OutOfTreeTest, NotWhileAnEngineExists)
-{
-  Make("ordered", "A");
-  static const folb_policy_ops late = Ops("test-late");
-  folb_error                   err;
-  EXPECT_EQ(FOLB_EINVAL, folb_policy_register(&late, &err));
-  EXPECT_NE(nullptr, std::strstr(err.msg, "too late"));
-}
-
-TEST(PolicyTableTest, ListsTheBuiltInOnesInOrder)
-{
-  const char *names[] = {"ordered", "ic-based", "ic-based-weighted",
-                         "per-request", "per-request-weighted"};
-  for (size_t i = 0; i < 5; ++i) {
-    EXPECT_STREQ(names[i], folb_policy_at(i)->name);
-    EXPECT_EQ(folb_policy_at(i), folb_policy_find(names[i]));
-  }
-  EXPECT_EQ(nullptr, folb_policy_at(1000));
-  EXPECT_EQ(nullptr, folb_policy_find("nobody"));
 }
 
 } // namespace

@@ -40,9 +40,43 @@ TEST_F(RefTest, WhatIsManaged)
   EXPECT_EQ(FOLB_UNMANAGED, Managed(Open("X")));
   EXPECT_EQ(FOLB_UNMANAGED, Managed(Open("XXX")));
   EXPECT_EQ(FOLB_UNMANAGED, Managed(Open("")));
-  EXPECT_EQ(FOLB_MANAGED, Managed(OpenFixed("X")));
+  EXPECT_EQ(FOLB_UNMANAGED, Managed(OpenFixed("X")));
+  EXPECT_EQ(FOLB_MANAGED, Managed(OpenFixed("A")));
+  EXPECT_EQ(FOLB_MANAGED, Managed(OpenFixed("XY")));
   EXPECT_EQ("?", Invoke(Open("X")));
   EXPECT_EQ("?", Invoke(OpenFixed("")));
+}
+
+TEST_F(RefTest, TargetsOfAForwardAreAlwaysManaged)
+{
+  Make("per-request", "A,B");
+  const std::vector<folb_own> own = Owns({Address('X')});
+  for (bool fixed : {false, true}) {
+    folb_ref_spec spec = {};
+    spec.size          = sizeof(spec);
+    spec.own           = own.data();
+    spec.n_own         = 1;
+    spec.fixed         = fixed;
+    spec.always        = true;
+    folb_ref *raw      = nullptr;
+    ASSERT_EQ(FOLB_OK, folb_ref_new(engine_, &spec, &raw));
+    Ref ref(raw);
+    EXPECT_EQ(FOLB_MANAGED, Managed(ref));
+    EXPECT_EQ("X!", Invoke(ref, Down("ABX")));
+  }
+}
+
+TEST_F(RefTest, SettlingWaitsForNoName)
+{
+  Make("ordered", "db1.test:2809");
+  Ref two = Texts({"10.5.0.1:2809", "10.5.0.2:2809"});
+  Ref one = Texts({"10.5.0.1:2809"});
+  EXPECT_EQ(FOLB_UNDECIDED, Managed(two));
+  EXPECT_EQ(FOLB_MANAGED, folb_ref_settle(two.get()));
+  EXPECT_EQ(FOLB_MANAGED, Managed(two));
+  EXPECT_EQ(FOLB_UNDECIDED, folb_ref_settle(one.get()));
+  Answer("db1.test", {"10.5.0.1"});
+  EXPECT_EQ(FOLB_MANAGED, folb_ref_settle(one.get()));
 }
 
 TEST_F(RefTest, BecomesManagedWhenAMemberIsAddedAndStaysSo)
@@ -69,8 +103,8 @@ TEST_F(RefTest, FormerMembersAreCandidatesOnlyOfAnEmptyCluster)
   ASSERT_EQ(FOLB_OK, Set("B"));
   EXPECT_EQ("BX!", Invoke(ref, Down("ABX")));
   host_.Advance(1000000);
-  ASSERT_EQ(FOLB_OK, folb_engine_set_source(engine_, FOLB_SOURCE_ENDPOINTS,
-                                            nullptr));
+  ASSERT_EQ(FOLB_OK,
+            folb_engine_set_source(engine_, FOLB_SOURCE_ENDPOINTS, nullptr));
   EXPECT_EQ("AX!", Invoke(ref, Down("ABX")));
   host_.Advance(1000000);
   ASSERT_EQ(FOLB_OK, Set("B*0"));
@@ -85,6 +119,17 @@ TEST_F(RefTest, BelongsToTheClusterOfItsFirstMemberAddress)
   const std::string path = Invoke(Open("CA"), Down("ABCD"));
   // Members of the other cluster never, but A is an address of its own.
   EXPECT_EQ("CDA!", path);
+}
+
+TEST_F(RefTest, StaysInItsClusterWhenAnotherGetsAnEarlierAddress)
+{
+  Make("ordered", "A,B;C,D");
+  Ref ref = Open("XC");
+  EXPECT_EQ("C", Invoke(ref));
+  ASSERT_EQ(FOLB_OK, Set("A,B,X;C,D"));
+  EXPECT_EQ("CDX!", Invoke(ref, Down("ABCDX")));
+  host_.Advance(1000000);
+  EXPECT_EQ("X", Invoke(Open("XC"))); // a new one is of the first cluster
 }
 
 TEST_F(RefTest, MembersOfOtherClustersNever)
@@ -136,7 +181,8 @@ TEST_F(RefTest, Profiles)
   folb_call_abandon(&call);
 }
 
-// ---- names -------------------------------------------------------------------
+// ---- names
+// -------------------------------------------------------------------
 
 TEST_F(RefTest, MemberNamesAreAskedForAtOnceOwnNamesAtACall)
 {
@@ -239,9 +285,8 @@ TEST_F(RefTest, LookUpOfAHost)
   (void)host_.TakeResolves();
   folb_host_refresh(engine_, "db1.test");
   EXPECT_EQ("db1.test", host_.TakeResolves());
-  EXPECT_EQ(FOLB_HOST_ANSWERED,
-            folb_host_lookup(engine_, "db1.test", nullptr, 0, nullptr,
-                             nullptr));
+  EXPECT_EQ(FOLB_HOST_ANSWERED, folb_host_lookup(engine_, "db1.test", nullptr,
+                                                 0, nullptr, nullptr));
   // A name server that is down does not take away what was known.
   Answer("db1.test", {});
   EXPECT_EQ(FOLB_HOST_ANSWERED,
@@ -255,12 +300,14 @@ TEST_F(RefTest, AnUnresolvableMemberWarnsOnce)
   Make("ordered", "db1.test:2809");
   (void)host_.TakeLog();
   Answer("db1.test", {});
-  EXPECT_NE(std::string::npos, host_.TakeLog().find("1: host name \"db1.test\""));
+  EXPECT_NE(std::string::npos,
+            host_.TakeLog().find("1: host name \"db1.test\""));
   Answer("db1.test", {});
   EXPECT_EQ("", host_.TakeLog());
 }
 
-// ---- what hangs on endpoints ---------------------------------------------------
+// ---- what hangs on endpoints
+// ---------------------------------------------------
 
 TEST_F(RefTest, RecordsOfOthersEndWithTheirLastReference)
 {

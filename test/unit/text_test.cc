@@ -4,6 +4,7 @@
 #include <set>
 
 extern "C" {
+#include "alloc.h"
 #include "text.h"
 }
 
@@ -126,6 +127,43 @@ TEST(MistakesTest, EndAlwaysFits)
     EXPECT_NE(std::string::npos, at) << len;
     EXPECT_EQ(msg.size(), at + 33) << len;
   }
+}
+
+TEST(AllocTest, RefusesSizesThatOverflow)
+{
+  FakeHost host;
+  EXPECT_EQ(nullptr, folb_resize(host.env(), nullptr, SIZE_MAX / 2 + 1, 2));
+  EXPECT_EQ(nullptr, folb_zalloc(host.env(), SIZE_MAX, 2));
+  EXPECT_EQ(nullptr, folb_strndup(host.env(), "", SIZE_MAX));
+  EXPECT_EQ(0u, host.allocs());
+  folb_free(host.env(), nullptr);
+}
+
+TEST(AllocTest, ZeroOctetsAreNoFailure)
+{
+  FakeHost host;
+  void    *p = folb_zalloc(host.env(), 0, 8);
+  EXPECT_NE(nullptr, p);
+  folb_free(host.env(), p);
+  char *text = folb_strndup(host.env(), nullptr, 0);
+  EXPECT_STREQ("", text);
+  folb_free(host.env(), text);
+}
+
+TEST(AllocTest, ImportsWhatTheCallerKnows)
+{
+  FakeHost host;
+  folb_env env = *host.env();
+  env.size     = offsetof(folb_env, log);
+  env          = folb_env_import(&env);
+  EXPECT_EQ(sizeof(env), env.size);
+  EXPECT_EQ(&host, env.arg);
+  EXPECT_NE(nullptr, env.log_level);
+  EXPECT_EQ(nullptr, env.log);
+  EXPECT_EQ(nullptr, env.event);
+  env = folb_env_import(nullptr);
+  EXPECT_EQ(sizeof(env), env.size);
+  EXPECT_EQ(nullptr, env.realloc);
 }
 
 TEST(StatusTest, VersionAndTexts)

@@ -24,7 +24,8 @@ protected:
     }
     return successes;
   }
-  template <class Work> void InThreads(Work work)
+  template <class Work>
+  void InThreads(Work work)
   {
     std::vector<std::thread> threads;
     for (int i = 0; i < kThreads; ++i)
@@ -53,8 +54,8 @@ std::string Mixed(EngineFixture *fixture, const Ref &ref, uint32_t *seed)
       folb_call_abandon(&call);
       return "-";
     }
-    const auto outcome = static_cast<folb_outcome>(
-        1 + number / 64 % (FOLB_OUTCOME_COUNT - 1));
+    const auto outcome =
+        static_cast<folb_outcome>(1 + number / 64 % (FOLB_OUTCOME_COUNT - 1));
     if (folb_call_failed(&call, outcome, fixture->host_.now()) ==
         FOLB_ACTION_RAISE)
       return "!";

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * attempt.h - what both halves of an invocation do with an attempt.
+ */
+#ifndef FOLB_ATTEMPT_H
+#define FOLB_ATTEMPT_H
+
+#include "folb_int.h"
+
+/* True when nothing is in the way; else the attempt is to be taken back.  The
+ * epoch is read first: an ejection after it makes the attempt an old one. */
+static inline bool folb_attempt_begin(struct folb_call     *call,
+                                      struct folb_endpoint *ep)
+{
+  call->endpoint = ep;
+  atomic_fetch_add(&ep->begun, 1);
+  call->epoch = atomic_load_explicit(&ep->epoch, memory_order_acquire);
+  return atomic_load(&ep->blocked) == 0;
+}
+
+static inline void folb_attempt_take_back_locked(struct folb_endpoint *ep,
+                                                 struct folb_outbox   *out)
+{
+  atomic_fetch_sub(&ep->begun, 1);
+  folb_endpoint_settle_locked(ep, out);
+}
+
+/* Another call may try the endpoint, if this one was its trial. */
+void        folb_trial_end_locked(struct folb_call *call);
+const char *folb_outcome_text(enum folb_outcome outcome);
+
+static inline void folb_log_choice(const struct folb_call *call,
+                                   const char             *what)
+{
+  folb_log(call->ref->engine, FOLB_LOG_DECISION, "%s %s, attempt %u", what,
+           call->endpoint->text, call->attempts);
+}
+
+#endif

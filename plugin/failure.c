@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * failure.c - an attempt that failed: what becomes of its endpoint, where the
+ * invocation goes on, and how long a connect may take.
+ */
+#include "attempt.h"
+
+static const char *const outcome_text[FOLB_OUTCOME_COUNT] = {
+    [FOLB_OUTCOME_OK]                = "a reply",
+    [FOLB_OUTCOME_UNUSABLE]          = "cannot be tried",
+    [FOLB_OUTCOME_CONNECT_FAILED]    = "connect failed",
+    [FOLB_OUTCOME_CONNECT_CUT]       = "connect cut short",
+    [FOLB_OUTCOME_NO_RESOURCES]      = "no local resources",
+    [FOLB_OUTCOME_EJECTED_MEANWHILE] = "ejected meanwhile",
+    [FOLB_OUTCOME_REUSED_NO]         = "pooled connection lost, COMPLETED_NO",
+    [FOLB_OUTCOME_NEW_NO]            = "new connection lost, COMPLETED_NO",
+    [FOLB_OUTCOME_NEW_CLOSED]        = "new connection closed in order",
+    [FOLB_OUTCOME_REPLY_TRANSIENT]   = "TRANSIENT in the reply",
+    [FOLB_OUTCOME_REPLY_ADAPTER]     = "no such adapter there",
+    [FOLB_OUTCOME_REPLY_OBJECT]      = "no such object there",
+    [FOLB_OUTCOME_LOST_REUSED]       = "pooled connection lost in the call",
+    [FOLB_OUTCOME_LOST_NEW]          = "new connection lost in the call",
+    [FOLB_OUTCOME_STALLED]           = "reads nothing",
+    [FOLB_OUTCOME_DEADLINE]          = "deadline reached",
+    [FOLB_OUTCOME_DEADLINE_REPLY]    = "deadline reached in the call",
+    [FOLB_OUTCOME_DEADLINE_CONNECT]  = "deadline reached while connecting",
+};
+
+const char *folb_outcome_text(enum folb_outcome outcome)
+{
+  return outcome_text[outcome];
+}
+
+void folb_trial_end_locked(struct folb_call *call)
+{
+  if ((call->state & FOLB_ST_TRIAL) == 0)
+    return;
+  call->state &= ~(uint32_t)FOLB_ST_TRIAL;
+  /* An ejection or a success that came in between has ended it. */
+  if (call->epoch != atomic_load(&call->endpoint->epoch) ||
+      !call->endpoint->health.trial)
+    return;
+  call->endpoint->health.trial = false;
+  folb_version_locked(call->endpoint->engine);
+}
+
+/* ---- failure ---------------------------------------------------------------
+ */
+
+static bool deadline_passed(const struct folb_call *call, uint64_t now_ms)
+{
+  return call->deadline_ms != 0 && now_ms >= call->deadline_ms;
+}
+
+/* What the failure does to the endpoint, and its marks. */
+static unsigned failure_effect_locked(struct folb_call *call,
+                                      enum folb_effect  effect,
+                                      enum folb_outcome outcome,
+                                      uint64_t now_ms, struct folb_outbox *out)
+{
+  struct folb_endpoint *ep    = call->endpoint;
+  bool                  fresh = call->epoch == atomic_load(&ep->epoch);
+  bool                  trial = (call->state & FOLB_ST_TRIAL) != 0;
+  bool counts = folb_health_counts(&ep->health, now_ms, fresh, trial);
+
+  switch (effect) {
+  case FOLB_EFFECT_EJECT:
+    if (counts)
+      folb_endpoint_eject_locked(ep, now_ms, outcome_text[outcome], out);
+    break;
+  case FOLB_EFFECT_AVOID:
+    if (counts)
+      folb_endpoint_avoid_locked(ep, now_ms, outcome_text[outcome], out);
+    break;
+  case FOLB_EFFECT_AVOID_IF_OTHER:
+    call->state |= FOLB_ST_SHUNS;
+    return FOLB_GONE | FOLB_SHUN;
+  case FOLB_EFFECT_REF_MOVES:
+    if ((call->state & FOLB_ST_FAILED) == 0)
+      call->state |= FOLB_ST_ALONE;
+    return FOLB_GONE;
+  case FOLB_EFFECT_NONE:
+    break;
+  }
+  return 0;
+}
+
+/* The sleep before another pass, or 0 when there is none. */
+static uint32_t next_sleep_locked(const struct folb_call *call, uint64_t now_ms)
+{
+  const struct folb_engine *engine = call->ref->engine;
+  const struct folb_config *config = engine->config;
+  uint64_t                  ms     = config->retry_initial_ms;
+
+  if (ms == 0 || call->slept_ms >= config->retry_max_ms ||
+      !folb_another_locked(call, FOLB_GONE, false, false, now_ms))
+    return 0;
+  if (call->last_sleep_ms != 0)
+    ms = call->last_sleep_ms +
+         (uint64_t)call->last_sleep_ms * config->retry_backoff / 100u;
+  if (config->retry_single_ms != 0 && ms > config->retry_single_ms)
+    ms = config->retry_single_ms;
+  if (ms > config->retry_max_ms)
+    ms = config->retry_max_ms;
+  return (uint32_t)ms;
+}
+
+static enum folb_action sleep_locked(struct folb_call *call, uint64_t now_ms)
+{
+  const struct folb_config *config = call->ref->engine->config;
+  uint32_t                  ms     = next_sleep_locked(call, now_ms);
+  uint64_t                  jittered;
+
+  if (ms == 0)
+    return FOLB_ACTION_RAISE;
+  jittered = folb_jitter(ms, folb_random_locked(call->ref->engine));
+  if (jittered > config->retry_max_ms - call->slept_ms)
+    jittered = config->retry_max_ms - call->slept_ms;
+  if (jittered == 0)
+    jittered = 1;
+  if (call->deadline_ms != 0 && now_ms + jittered >= call->deadline_ms)
+    return FOLB_ACTION_RAISE;
+  call->last_sleep_ms = ms;
+  call->sleep_ms      = (uint32_t)jittered;
+  call->slept_ms += call->sleep_ms;
+  call->state |= FOLB_ST_SLEEPING;
+  return FOLB_ACTION_SLEEP;
+}
+
+/* Moves on from call->endpoint, whose attempt has ended. */
+static enum folb_action next_locked(struct folb_call *call, unsigned marks,
+                                    uint64_t now_ms)
+{
+  struct folb_endpoint *ep;
+
+  folb_trial_end_locked(call);
+  call->state |= FOLB_ST_FAILED;
+  if (!folb_tried_add(call, call->endpoint, marks))
+    return FOLB_ACTION_RAISE;
+  ep = folb_choose_locked(call, now_ms);
+  if (ep == NULL)
+    return sleep_locked(call, now_ms);
+  (void)folb_attempt_begin(call, ep);
+  call->attempts++;
+  return FOLB_ACTION_NEXT;
+}
+
+static void log_failure(const struct folb_call     *call,
+                        const struct folb_endpoint *failed,
+                        enum folb_outcome outcome, enum folb_action action)
+{
+  static const char *const then[] = {"to the application", "next", "once more",
+                                     "sleep, then again"};
+
+  folb_log(call->ref->engine, FOLB_LOG_DECISION, "%s: %s; %s%s%s", failed->text,
+           outcome_text[outcome], then[action],
+           action == FOLB_ACTION_NEXT ? " " : "",
+           action == FOLB_ACTION_NEXT ? call->endpoint->text : "");
+}
+
+enum folb_action folb_call_failed(struct folb_call *call,
+                                  enum folb_outcome outcome, uint64_t now_ms)
+{
+  struct folb_engine   *engine = call->ref->engine;
+  struct folb_endpoint *failed = call->endpoint;
+  struct folb_verdict   verdict;
+  struct folb_outbox    out;
+  enum folb_action      action;
+  unsigned              marks;
+  bool                  resend;
+
+  resend = (call->flags & FOLB_CALL_IDEMPOTENT) != 0 &&
+           ((call->flags & FOLB_CALL_RESEND_ALL) != 0 ||
+            (call->state & FOLB_ST_RESENT) == 0);
+  folb_outbox_init(&out, engine);
+  folb_lock(engine);
+  verdict = folb_verdict_of(outcome, resend,
+                            (folb_tried(call, failed) & FOLB_SAMED) != 0);
+  marks   = FOLB_TRIED |
+          failure_effect_locked(call, verdict.effect, outcome, now_ms, &out);
+  action = deadline_passed(call, now_ms) ? FOLB_ACTION_RAISE : verdict.action;
+  if (outcome == FOLB_OUTCOME_UNUSABLE && call->attempts != 0)
+    call->attempts--;
+  if (action == FOLB_ACTION_NEXT &&
+      (outcome == FOLB_OUTCOME_LOST_REUSED || outcome == FOLB_OUTCOME_LOST_NEW))
+    call->state |= FOLB_ST_RESENT;
+  if (action == FOLB_ACTION_SAME) {
+    /* Not when it was ejected meanwhile, but then it may have its turn among
+     * the ejected ones. */
+    marks = FOLB_SAMED;
+    if ((call->state & FOLB_ST_TRIAL) == 0 &&
+        call->epoch != atomic_load(&failed->epoch)) {
+      action = FOLB_ACTION_NEXT;
+    } else if (folb_tried_add(call, failed, marks)) {
+      (void)folb_attempt_begin(call, failed);
+      call->attempts++;
+    } else {
+      action = FOLB_ACTION_RAISE;
+    }
+  }
+  /* Nobody else of the context is to follow to where it failed. */
+  if (action != FOLB_ACTION_SAME && call->context != NULL &&
+      call->context->next == failed)
+    call->context->next = NULL;
+  if (action == FOLB_ACTION_NEXT)
+    action = next_locked(call, marks, now_ms);
+  if (action == FOLB_ACTION_RAISE)
+    folb_trial_end_locked(call);
+  folb_unlock(engine);
+  folb_outbox_deliver(&out);
+  log_failure(call, failed, outcome, action);
+
+  if (action == FOLB_ACTION_RAISE)
+    folb_tried_free(call);
+  folb_lock(engine);
+  if (outcome == FOLB_OUTCOME_UNUSABLE)
+    atomic_fetch_sub(&failed->begun, 1);
+  else
+    atomic_fetch_add(&failed->failures[outcome], 1);
+  folb_endpoint_settle_locked(failed, &out);
+  folb_unlock(engine);
+  folb_outbox_deliver(&out);
+  return action;
+}
+
+enum folb_status folb_call_resume(struct folb_call *call, uint64_t now_ms)
+{
+  struct folb_engine   *engine = call->ref->engine;
+  struct folb_endpoint *ep;
+
+  folb_lock(engine);
+  folb_tried_clear(call, FOLB_TRIED);
+  call->state &= ~(uint32_t)FOLB_ST_SLEEPING;
+  call->endpoint = NULL; /* a pass begins where the context is */
+  ep             = folb_choose_locked(call, now_ms);
+  if (ep != NULL) {
+    (void)folb_attempt_begin(call, ep);
+    call->attempts++;
+  }
+  folb_unlock(engine);
+  if (ep == NULL) {
+    folb_tried_free(call);
+    return FOLB_ENOUSABLE;
+  }
+  folb_log_choice(call, "another pass:");
+  return FOLB_OK;
+}
+
+void folb_call_abandon(struct folb_call *call)
+{
+  struct folb_engine *engine = call->ref->engine;
+  struct folb_outbox  out;
+
+  folb_outbox_init(&out, engine);
+  if ((call->state & FOLB_ST_SLEEPING) == 0) {
+    folb_lock(engine);
+    folb_trial_end_locked(call);
+    folb_attempt_take_back_locked(call->endpoint, &out);
+    folb_unlock(engine);
+  }
+  folb_tried_free(call);
+  folb_outbox_deliver(&out);
+}
+
+bool folb_call_ejected(const struct folb_call *call)
+{
+  return call->epoch !=
+         atomic_load_explicit(&call->endpoint->epoch, memory_order_acquire);
+}
+
+/* ---- the cap of a connect ---------------------------------------------------
+ */
+
+/* One lost SYN is made up for within folbConnectTimeOutPeriod, two are not: the
+ * last hope gets more, unless the key says otherwise. */
+#define LAST_CONNECT_MS 10000u
+
+struct folb_cap folb_call_cap(const struct folb_call *call, uint64_t now_ms,
+                              uint32_t app_connect_ms)
+{
+  struct folb_engine       *engine = call->ref->engine;
+  const struct folb_config *config = engine->config;
+  struct folb_cap           cap    = {UINT64_MAX, FOLB_OUTCOME_CONNECT_FAILED};
+  const unsigned            out    = FOLB_TRIED | FOLB_GONE;
+  uint32_t                  ours   = config->connect_ms;
+  bool                      another, usable;
+
+  folb_lock(engine);
+  another = folb_another_locked(call, out, false, true, now_ms);
+  usable  = another && folb_another_locked(call, out, true, true, now_ms);
+  folb_unlock(engine);
+  if (!config->connect_set && !another)
+    ours = LAST_CONNECT_MS;
+  if (ours != 0)
+    cap.until_ms = now_ms + ours;
+  if (app_connect_ms != 0 && (ours == 0 || app_connect_ms < ours)) {
+    cap.until_ms = now_ms + app_connect_ms;
+    if (config->connect_ms == 0 || app_connect_ms < config->connect_ms)
+      cap.timed_out = FOLB_OUTCOME_CONNECT_CUT;
+  }
+  if (call->deadline_ms == 0)
+    return cap;
+  if (usable && now_ms < call->deadline_ms) {
+    uint64_t half = now_ms + (call->deadline_ms - now_ms) / 2;
+
+    if (half < cap.until_ms) {
+      cap.until_ms  = half;
+      cap.timed_out = FOLB_OUTCOME_CONNECT_CUT;
+    }
+  }
+  if (call->deadline_ms <= cap.until_ms) {
+    cap.until_ms  = call->deadline_ms;
+    cap.timed_out = FOLB_OUTCOME_DEADLINE_CONNECT;
+  }
+  return cap;
+}

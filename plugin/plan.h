@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * plan.h - a change of membership between planning and publishing.  All of it
+ * belongs to who holds the source lock.
+ */
+#ifndef FOLB_PLAN_H
+#define FOLB_PLAN_H
+
+#include "folb_int.h"
+
+/* A cluster as it is to be. */
+struct folb_plan {
+  struct folb_plan    *next;
+  struct folb_cluster *cluster;
+  bool                 fresh; /* not yet among the engine's                  */
+  bool                 changed;
+  const char          *label;
+  int                  source;
+  uint32_t             n, max;
+  struct folb_plan_entry {
+    struct folb_endpoint     *ep; /* pinned */
+    const struct folb_member *member;
+    bool                      named; /* the name is the entry's own          */
+  } * entries;
+  struct folb_endpoint **members, **rotation;
+  struct folb_snapshot  *snapshot;
+};
+
+struct folb_plans {
+  struct folb_engine      *engine;
+  struct folb_plan        *first, **last;
+  struct folb_outbox_item *items; /* room for every event                    */
+  uint32_t                 n_events;
+  uint32_t                 widest;
+};
+
+static inline const char *folb_plan_name(const struct folb_plan_entry *e)
+{
+  return e->named ? e->member->name : "";
+}
+
+/* Builds what changes, without touching what is there. */
+enum folb_status folb_plans_build(struct folb_plans *plans);
+/* Exchanges the old for the new; what was old is then the plans'. */
+void folb_plans_publish_locked(struct folb_plans  *plans,
+                               struct folb_outbox *out);
+
+#endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "folb_fixture.h"
+
+#include <thread>
+
+namespace {
+
+class PerRequestTest : public EngineTest {};
+
+TEST_F(PerRequestTest, ExactOverOneWeightCycle)
+{
+  Make("per-request-weighted", "A*1,B*2,C*3");
+  EXPECT_EQ("A:1000 B:2000 C:3000", Histogram(Picks(Open("A"), 6000)));
+  Ref ref = Open("B");
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ("A:1 B:2 C:3", Histogram(Picks(ref, 6)));
+    (void)Picks(ref, i); // exact from wherever it starts
+  }
+}
+
+TEST_F(PerRequestTest, EqualMembersInRotation)
+{
+  Make("per-request", "A*1,B*2,C*3");
+  Ref               ref = Open("A");
+  const std::string six = Picks(ref, 6);
+  EXPECT_EQ("A:2 B:2 C:2", Histogram(six));
+  EXPECT_EQ(six.substr(0, 3), six.substr(3));
+}
+
+TEST_F(PerRequestTest, ThreadsOfOneCallEachAreExact)
+{
+  for (const char *policy : {"per-request", "per-request-weighted"}) {
+    Make(policy, "A*100,B*200,C*300");
+    Ref         ref = Open("A");
+    std::string all;
+    for (int i = 0; i < 60; ++i)
+      std::thread([&] { all += Invoke(ref); }).join();
+    EXPECT_EQ(std::string(policy) == "per-request" ? "A:20 B:20 C:20"
+                                                   : "A:10 B:20 C:30",
+              Histogram(all));
+  }
+}
+
+TEST_F(PerRequestTest, LocateSeesTheTurnWithoutTakingIt)
+{
+  Make("per-request", "A,B,C");
+  Ref ref = Open("A");
+  for (int i = 0; i < 7; ++i) {
+    const std::string seen = Invoke(ref, {}, FOLB_CALL_LOCATE);
+    EXPECT_EQ(seen, Invoke(ref, {}, FOLB_CALL_LOCATE));
+    EXPECT_EQ(seen, Invoke(ref));
+  }
+}
+
+TEST_F(PerRequestTest, AnEjectedOnesTurnsGoToTheNext)
+{
+  Make("per-request", "A,B,C,D");
+  Ref ref = Open("A");
+  (void)Picks(ref, 3);
+  (void)Invoke(OpenFixed("C"), Down("C"));
+  EXPECT_EQ("A:20 B:20 D:20", Histogram(Picks(ref, 60)));
+}
+
+TEST_F(PerRequestTest, TheTrialTakesNoTurnOfOthers)
+{
+  Make("per-request", "A,B,C,D");
+  Ref ref = Open("A");
+  (void)Picks(ref, 1);
+  (void)Invoke(OpenFixed("C"), Down("C"));
+  host_.Advance(10000);
+  EXPECT_EQ("A:10 B:10 C:10 D:10", Histogram(Picks(ref, 40)));
+}
+
+TEST_F(PerRequestTest, ManyClustersShareFewPlaces)
+{
+  std::string text;
+  for (int i = 1; i <= 40; ++i)
+    text += std::string(i == 1 ? "" : ";") + "10.1." + std::to_string(i) +
+            ".1:1,10.1." + std::to_string(i) + ".2:1";
+  Make("per-request", text);
+  std::vector<Ref> refs(40);
+  for (int i = 1; i <= 40; ++i)
+    ASSERT_EQ(FOLB_OK, NewRef({"10.1." + std::to_string(i) + ".1:1"},
+                              &refs[static_cast<size_t>(i) - 1]));
+  for (int round = 0; round < 20; ++round)
+    for (const Ref &ref : refs)
+      EXPECT_EQ("#", Invoke(ref));
+  uint64_t sum = 0;
+  for (const auto &row : Stats())
+    sum += row.second.stats.successes;
+  EXPECT_EQ(800u, sum);
+}
+
+} // namespace
