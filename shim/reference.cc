@@ -423,8 +423,8 @@ Channel* Reference::channel_for(folb_endpoint* endpoint, omniIOR& ior,
     }
   else {
     char text[FOLB_ADDRESS_TEXT + 9] = "giop:tcp:";
-    folb_address_format(&address, text + (address.kind == FOLB_KIND_TCP ? 9 : 0),
-                        FOLB_ADDRESS_TEXT);
+    const bool tcp = address.kind == FOLB_KIND_TCP;
+    folb_address_format(&address, text + (tcp ? 9 : 0), FOLB_ADDRESS_TEXT);
     if (auto* way = omni::giopAddress::str2Address(text))
       ways.emplace_back(way);
   }

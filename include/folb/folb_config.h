@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * folb_config.h - lists of endpoints and configuration keys, read from text.
+ * Conventions: folb.h.
+ */
+#ifndef FOLB_FOLB_CONFIG_H
+#define FOLB_FOLB_CONFIG_H
+
+#include <folb/folb_base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- members: lists of endpoints as people write them ------------------ */
+
+#define FOLB_WEIGHT_DEFAULT 100u
+#define FOLB_WEIGHT_MAX     65535u
+#define FOLB_NAME_MAX       64u /* octets of an instance or cluster name */
+
+struct folb_member {
+  struct folb_address address;
+  uint32_t            weight;                  /* 0 = drained            */
+  char                name[FOLB_NAME_MAX + 1]; /* "" = none; kept as is  */
+};
+
+struct folb_cluster_spec {
+  char                label[FOLB_NAME_MAX + 1]; /* "" = the first cluster,
+                     which all sources share; else the [name] of a file or
+                     "2", "3", ... for what follows a `;`               */
+  struct folb_member *members;
+  uint32_t            n_members;
+};
+
+/* What one source lists.  Plain memory of env's allocator. */
+struct folb_member_list {
+  struct folb_cluster_spec *clusters; /* the first one has label ""        */
+  uint32_t                  n_clusters;
+  uint32_t                  n_duplicates; /* entries merged into others   */
+  char duplicate[FOLB_ADDRESS_TEXT];      /* the first of them, for a log  */
+};
+
+/* Reads `[name@]address[*weight],...;...` (folbEndpoints).  Reports every
+ * mistake of the text in one message.  Duplicates in a cluster merge, the
+ * larger weight stays; an address in two clusters is refused. */
+FOLB_API enum folb_status
+folb_members_parse(const struct folb_env *env, const char *text, size_t len,
+                   struct folb_member_list **out, struct folb_error *err);
+/* The same of the text of a file: an entry a line, `#` comments, `[name]`. */
+FOLB_API enum folb_status
+folb_members_parse_file(const struct folb_env *env, const char *text,
+                        size_t len, struct folb_member_list **out,
+                        struct folb_error *err);
+FOLB_API void folb_members_free(const struct folb_env   *env,
+                                struct folb_member_list *list);
+/* The total number of members. */
+FOLB_API uint32_t folb_members_count(const struct folb_member_list *list);
+
+/* ---- configuration ----------------------------------------------------- */
+
+enum folb_not_exist {
+  FOLB_NOT_EXIST_ADAPTER = 0, /* a missing adapter is tried elsewhere       */
+  FOLB_NOT_EXIST_ANY     = 1, /* every OBJECT_NOT_EXIST COMPLETED_NO is     */
+  FOLB_NOT_EXIST_OFF     = 2  /* none is                                    */
+};
+
+#define FOLB_OFF UINT32_MAX /* "off" of a key that is a time */
+
+struct folb_policy_ops; /* folb_policy.h */
+
+/* All keys, parsed.  Made by folb_config_new(), changed by
+ * folb_config_set() only; one thread at a time. */
+struct folb_config {
+  size_t                        size;
+  const struct folb_policy_ops *policy; /* NULL: folbPolicy = none          */
+  bool                          policy_set; /* folbPolicy was given         */
+  bool                          endpoints_set; /* folbEndpoints not empty   */
+  uint32_t connect_ms;          /* folbConnectTimeOutPeriod; 0: no cap      */
+  bool     connect_set;         /* the key was given                        */
+  uint32_t keep_alive_ms;       /* FOLB_OFF: off                            */
+  uint32_t retry_initial_ms;    /* 0: one pass                              */
+  uint32_t retry_max_ms;        /* all sleeps of an invocation              */
+  uint32_t retry_backoff;       /* growth in per cent                       */
+  uint32_t retry_single_ms;     /* largest sleep; 0: no limit               */
+  uint32_t eject_ms;            /* 0: never, not for 1 s either             */
+  uint32_t eject_max_ms;
+  uint32_t idle_check_ms;       /* FOLB_OFF: off                            */
+  uint32_t max_forwards;        /* 0: none is followed                      */
+  uint32_t seed;                /* 0: from the kernel                       */
+  enum folb_not_exist not_exist;
+  const char *endpoints_file;   /* "" = none; owned by the configuration    */
+  /* The rest is read through functions. */
+  struct folb_member_list *endpoints;  /* of folbEndpoints; NULL if empty   */
+  struct folb_patterns    *idempotent; /* of folbIdempotent; NULL if empty  */
+};
+
+FOLB_API enum folb_status folb_config_new(const struct folb_env *env,
+                                          struct folb_config   **out);
+/* A deep copy, so that a value can be tried and nothing is half-applied. */
+FOLB_API enum folb_status folb_config_copy(const struct folb_config *from,
+                                           struct folb_config      **out);
+FOLB_API void folb_config_free(struct folb_config *config);
+
+/* The key table: every key of this and of later versions, sorted by name. */
+struct folb_key {
+  const char *name;     /* "folbConnectTimeOutPeriod"                       */
+  const char *value;    /* default, as -ORBdumpConfiguration shows it       */
+  const char *accepted; /* "0..86400000 ms; 0 = no cap"                     */
+  const char *help;     /* one line, as in the README                       */
+  bool        lists;    /* repeated values of one source are joined by `,`  */
+  bool        later;    /* "not yet", unless set to its default             */
+};
+FOLB_API size_t                 folb_key_count(void);
+FOLB_API const struct folb_key *folb_key_at(size_t i);   /* NULL: no such   */
+FOLB_API const struct folb_key *folb_key_find(const char *name);
+/* The key whose name is nearest to an unknown one (edit distance), or NULL
+ * when none is near. */
+FOLB_API const struct folb_key *folb_key_nearest(const char *name);
+
+/* Sets a key from its text; blanks around separators are ignored.  On error
+ * nothing is changed and err->msg says every mistake of the value and what
+ * is accepted (it names neither key nor the whole value: the caller does).
+ * A later key: FOLB_OK when the value is its default, else FOLB_ENOTYET. */
+FOLB_API enum folb_status folb_config_set(struct folb_config *config,
+                                          const char *key, const char *value,
+                                          struct folb_error *err);
+/* The current text of a key; truncated to size; returns the full length. */
+FOLB_API size_t folb_config_get(const struct folb_config *config,
+                                const char *key, char *buf, size_t size);
+/* True when an endpoint source or a policy other than none is set. */
+FOLB_API bool folb_config_active(const struct folb_config *config);
+/* Whether repository_id#operation is listed in folbIdempotent; an id may be
+ * NULL or "" (then only a pattern that matches the empty string does). */
+FOLB_API bool folb_config_idempotent(const struct folb_config *config,
+                                     const char *repository_id,
+                                     const char *operation);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
