@@ -68,6 +68,8 @@ Connection::~Connection()
 
 void Connection::abandon_all()
 {
+  if (!first_)
+    return;
   int hole = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   for (Connection* c = first_; c; c = c->next_) {
     // Neither close(2), which would free the number for others while the

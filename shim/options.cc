@@ -8,6 +8,7 @@
 // changes nothing.
 #include <cctype>
 #include <cstring>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,8 @@ struct State {
   folb_config*       staged    = nullptr; // NULL: no ORB_init is reading
   Options::Source    last{};
   std::vector<Given> given; // by key, as in the engine's table
-  bool               warned_alone = false;
+  bool                  warned_alone = false;
+  std::set<std::string> warned_unknown;
 };
 State& state()
 {
@@ -156,6 +158,8 @@ const char* keep(const std::string& text) { return strdup(text.c_str()); }
 
 void warn_unknown(const std::string& name, const char* where)
 {
+  if (!state().warned_unknown.insert(name).second)
+    return;
   const folb_key* near = folb_key_nearest(name.c_str());
   log(FOLB_LOG_ERROR, "%s in the %s is no parameter and has no effect%s%s",
       name.c_str(), where, near ? "; the nearest is " : "",

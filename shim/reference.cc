@@ -300,19 +300,17 @@ void Reference::put(Table& table, Candidate* candidate)
 
 Candidate* Reference::make(folb_endpoint* endpoint)
 {
-  const folb_address& address  = *folb_endpoint_address(endpoint);
-  bool                own_ways = false;
-  const Profile*      profile  = profile_for(address, own_ways);
-  omniIOR*            ior      = private_ior(*profile, address);
-  auto*               made     = new Candidate{endpoint, {}, ior, nullptr, 0};
+  const Profile& profile = profile_for(endpoint);
+  omniIOR*       ior  = private_ior(profile, *folb_endpoint_address(endpoint));
+  auto*          made = new Candidate{endpoint, {}, ior, nullptr, 0};
   if (ior) {
-    const auto&  data = ior->iopProfiles()[profile->index].profile_data;
+    const auto&  data = ior->iopProfiles()[profile.index].profile_data;
     folb_profile p{};
     if (!folb_profile_parse(data.get_buffer(), data.length(), &p)) {
       made->key      = p.key;
       made->key_size = p.key_len;
     }
-    made->channel = channel_for(endpoint, *ior, own_ways);
+    made->channel = channel_for(endpoint, *ior, profile);
   }
   Candidate* there = nullptr;
   {
@@ -347,9 +345,8 @@ Candidate* Reference::make(folb_endpoint* endpoint)
 
 void Reference::renew(Candidate& candidate)
 {
-  bool own_ways = false;
-  profile_for(*folb_endpoint_address(candidate.endpoint), own_ways);
-  Channel* made = channel_for(candidate.endpoint, *candidate.ior, own_ways);
+  Channel* made = channel_for(candidate.endpoint, *candidate.ior,
+                              profile_for(candidate.endpoint));
   Channel* old;
   {
     Guard guard(shim_lock);
@@ -359,30 +356,15 @@ void Reference::renew(Candidate& candidate)
     old->release();
 }
 
-// The profile an address came from; a member that the reference does not have
-// gets the one that matched, which is the first that is listed.
-const Reference::Profile*
-Reference::profile_for(const folb_address& address, bool& main) const
+// The profile an endpoint's address came from; a member that the reference
+// does not have gets the one that identified the cluster.
+const Reference::Profile& Reference::profile_for(folb_endpoint* endpoint) const
 {
-  const Profile* listed = nullptr;
-  for (const Profile& p : profiles_) {
-    if (address.kind == FOLB_KIND_TCP && p.main.port &&
-        folb_address_equal(&p.main, &address)) {
-      main = true;
-      return &p;
-    }
-    if (p.main.port && !listed &&
-        folb_engine_lists(runtime_.engine(), &p.main))
-      listed = &p;
-    for (const folb_address& a : p.alternates) {
-      if (folb_address_equal(&a, &address))
-        return &p;
-      if (!listed && folb_engine_lists(runtime_.engine(), &a))
-        listed = &p;
-    }
-  }
-  main = address.kind != FOLB_KIND_TCP;
-  return listed ? listed : &profiles_.front();
+  const uint32_t index = folb_ref_profile(ref_, endpoint);
+  for (const Profile& p : profiles_)
+    if (p.index == index)
+      return p;
+  return profiles_.front();
 }
 
 omniIOR* Reference::private_ior(const Profile&      profile,
@@ -404,24 +386,21 @@ omniIOR* Reference::private_ior(const Profile&      profile,
   return decoded_copy(ior_.repositoryID(), profiles, profile.index);
 }
 
-// own_ways: the address is the profile's own, so that its ssl and unix
-// components lead there too.
+// The ways to an endpoint: its address, and when that is the profile's own
+// IIOP address the profile's ssl and unix components too.
 Channel* Reference::channel_for(folb_endpoint* endpoint, omniIOR& ior,
-                                bool own_ways) const
+                                const Profile& profile) const
 {
   const folb_address& address = *folb_endpoint_address(endpoint);
+  const bool          main    = folb_address_equal(&address, &profile.main);
   omniIOR::IORInfo*   info    = ior.getIORInfo();
   AddressList         ways;
   folb_address        a;
-  if (own_ways)
-    for (const omni::giopAddress* way : info->addresses()) {
-      bool tcp = is_kind(*way, FOLB_KIND_TCP);
-      if (address.kind == FOLB_KIND_TCP
-              ? !tcp || (canonical(*way, a) && folb_address_equal(&a, &address))
-              : is_kind(*way, address.kind))
-        add_way(ways, *way);
-    }
-  else {
+  for (const omni::giopAddress* way : info->addresses())
+    if ((main && !is_kind(*way, FOLB_KIND_TCP)) ||
+        (canonical(*way, a) && folb_address_equal(&a, &address)))
+      add_way(ways, *way);
+  if (ways.empty()) {
     char text[FOLB_ADDRESS_TEXT + 9] = "giop:tcp:";
     const bool tcp = address.kind == FOLB_KIND_TCP;
     folb_address_format(&address, text + (tcp ? 9 : 0), FOLB_ADDRESS_TEXT);

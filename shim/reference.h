@@ -83,11 +83,11 @@ class Reference {
   bool       other_ways(const Profile& profile, std::vector<folb_own>& own);
   Candidate* make(folb_endpoint* endpoint);
   void       put(Table& table, Candidate* candidate);
-  const Profile* profile_for(const folb_address& address, bool& main) const;
+  const Profile& profile_for(folb_endpoint* endpoint) const;
   omniIOR*       private_ior(const Profile&      profile,
                              const folb_address& address) const;
   Channel*       channel_for(folb_endpoint* endpoint, omniIOR& ior,
-                             bool own_ways) const;
+                             const Profile& profile) const;
   static size_t  hash(const void* p) { return (size_t(p) >> 6) * 31; }
 
   Runtime&             runtime_;

@@ -10,7 +10,6 @@
 #include <fstream>
 #include <iostream>
 #include <mutex>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -291,14 +290,6 @@ void AddProcess(Commands &to)
   to["facts"]   = [](Arguments &) { return Facts(); };
   // loaded FILE: whether it is mapped
   to["loaded"]  = Loaded;
-  // descriptors N: the limit of open ones
-  to["descriptors"] = [](Arguments &in) {
-    rlimit limit;
-    getrlimit(RLIMIT_NOFILE, &limit);
-    limit.rlim_cur = static_cast<rlim_t>(Number(in, 1024));
-    setrlimit(RLIMIT_NOFILE, &limit);
-    return std::string("ok");
-  };
   to["sigpipe"] = SigPipe;
   // fork call|destroy|exit|idle REF: what became of a child
   to["fork"] = Fork;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The sockets and names of the process: connect() and getaddrinfo() are
-// interposed, so that tests see what the ORB and the plug-in ask for.
+// The sockets and names of the process: socket(), connect() and getaddrinfo()
+// are interposed, so that tests see what the ORB and the plug-in ask for.
 #include "client.h"
 
 #include <arpa/inet.h>
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
@@ -19,6 +20,7 @@
 namespace {
 
 std::atomic<long>           connects[65536];
+std::atomic<bool>           no_sockets{false};
 std::mutex                  lookup_lock;
 std::map<std::string, long> &lookups = *new std::map<std::string, long>;
 
@@ -74,6 +76,19 @@ connect(int fd, const sockaddr *a, socklen_t n)
   if (const int port = PortOf(a))
     connects[port]++;
   return real(fd, a, n);
+}
+
+extern "C" __attribute__((visibility("default"))) int
+socket(int domain, int type, int protocol) noexcept
+{
+  using Function = int (*)(int, int, int);
+  static const auto real =
+      reinterpret_cast<Function>(dlsym(RTLD_NEXT, "socket"));
+  if (no_sockets) {
+    errno = EMFILE;
+    return -1;
+  }
+  return real(domain, type, protocol);
 }
 
 extern "C" __attribute__((visibility("default"))) int
@@ -195,6 +210,11 @@ void AddSockets(Commands &to)
   to["connects"] = Connects;
   // lookups: getaddrinfo() calls by name since last asked
   to["lookups"] = Lookups;
+  // no_sockets 1|0: as if no descriptor were left for one
+  to["no_sockets"] = [](Arguments &in) {
+    no_sockets = Number(in, 0) != 0;
+    return std::string("ok");
+  };
   // sockets: established connections by port; 0 is their sum
   to["sockets"] = Sockets;
   // keepalive PORT: the options of a connection to PORT

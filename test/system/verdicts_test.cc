@@ -106,10 +106,10 @@ TEST_F(Verdicts, NoDescriptors_NextEndpointAndNothingEjected)
 {
   FakeServer bad(AnswerWith("bad"));
   Begin(bad);
-  client_->Ask("descriptors 3");
+  client_->Ask("no_sockets 1");
   const Calls calls = client_->Call("0", "whoami");
   EXPECT_EQ(1, calls.Errors()) << calls.text;
-  client_->Ask("descriptors 1024");
+  client_->Ask("no_sockets 0");
   EXPECT_EQ("none", Events());
   EXPECT_EQ("bad=1", Call());
 }
