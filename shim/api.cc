@@ -80,8 +80,28 @@ folb_status apply(folb_engine* engine, Clusters& clusters)
   return folb_engine_set_source(engine, FOLB_SOURCE_ENDPOINTS, &list);
 }
 
+// Events of a change that this thread makes, until its lock is given back.
+struct Event {
+  std::string endpoint;
+  folb_event  event;
+};
+__thread std::vector<Event>* pending;
+
+void deliver(const folb_event& event)
+{
+  void (*callback)(void*, const folb_event*);
+  void* arg;
+  {
+    Guard guard(shim_lock);
+    callback = event_callback;
+    arg      = event_arg;
+  }
+  if (callback)
+    callback(arg, &event);
+}
+
 // Makes a change to the list: change() returns a status and edits clusters.
-template <class Change> int edit(Change change)
+template <class Change> int edit_locked(Change change)
 {
   std::lock_guard<Mutex> guard(change_lock);
   Runtime::Pin           runtime;
@@ -100,6 +120,24 @@ template <class Change> int edit(Change change)
   api().given    = true;
   api().clusters = std::move(clusters);
   return done();
+}
+
+template <class Change> int edit(Change change)
+{
+  std::vector<Event> events;
+  int                status;
+  {
+    struct Collect {
+      explicit Collect(std::vector<Event>& to) { pending = &to; }
+      ~Collect() { pending = nullptr; }
+    } collect(events);
+    status = edit_locked(change);
+  }
+  for (Event& e : events) {
+    e.event.endpoint = e.endpoint.c_str();
+    deliver(e.event);
+  }
+  return status;
 }
 
 template <class Function>
@@ -194,18 +232,16 @@ bool api_endpoints_apply(folb_engine* engine)
 
 void api_event(const folb_event* event)
 {
-  void (*callback)(void*, const folb_event*);
-  void* arg;
-  {
-    Guard guard(shim_lock);
-    callback = event_callback;
-    arg      = event_arg;
-  }
-  if (callback)
-    callback(arg, event);
+  if (pending)
+    pending->push_back({event->endpoint, *event});
+  else
+    deliver(*event);
 }
 
 void api_orb_exists(bool exists) { orb_exists = exists; }
+
+void api_before_fork() { change_lock.lock(); }
+void api_after_fork() { change_lock.unlock(); }
 
 } // namespace omnifolb
 

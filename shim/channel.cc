@@ -31,6 +31,18 @@ bool EndpointRope::unconnected()
   return omni::RopeLink::is_empty(pd_strands);
 }
 
+// The strands are unlinked and never touched again: calls of threads that are
+// not in this process would keep them busy for ever.
+void EndpointRope::abandon()
+{
+  while (!omni::RopeLink::is_empty(pd_strands)) {
+    auto* strand = static_cast<omni::giopStrand*>(pd_strands.next);
+    strand->omni::RopeLink::remove();
+    strand->omni::StrandList::remove();
+  }
+  pd_nwaiting = 0;
+}
+
 void EndpointRope::filterAndSortAddressList()
 {
   pd_addresses_order.push_back(0);
@@ -153,6 +165,7 @@ void Channel::fail_waiters()
 
 void Channel::after_fork_in_child()
 {
+  rope_->abandon();
   free_again_.reset();
   waiting_.store(0);
   free_.store(slots_);

@@ -64,6 +64,9 @@ class EndpointRope final : public omni::giopRope {
   // Puts the rope among the ORB's, so that its shutdown finds it.
   void enlist();
   bool unconnected();
+  // In the child of a fork: forgets the connections, which are the parent's.
+  // Caller holds omniTransportLock.
+  void abandon();
   const omni::giopAddress* notifyCommFailure(const omni::giopAddress* address,
                                              CORBA::Boolean) override
   {
@@ -140,7 +143,8 @@ class Channel {
   // connect failed. Under shim_lock.
   void fail_waiters();
   void wake_waiters() { free_again_.broadcast(); }
-  // In the child of a fork: nobody else holds a slot. Under shim_lock.
+  // In the child of a fork: nobody else holds a slot or a connection. Under
+  // omniTransportLock and shim_lock.
   void after_fork_in_child();
 
  private:

@@ -68,19 +68,10 @@ Connection::~Connection()
 
 void Connection::abandon_all()
 {
-  if (!first_)
-    return;
-  int hole = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  for (Connection* c = first_; c; c = c->next_) {
-    // Neither close(2), which would free the number for others while the
-    // transport still means to close it, nor shutdown(2), which would end
-    // the parent's connection.
-    if (c->fd_ >= 0 && hole >= 0)
-      dup3(hole, c->fd_, O_CLOEXEC);
-    c->peek_after_.store(0, std::memory_order_relaxed);
-  }
-  if (hole >= 0)
-    close(hole);
+  for (Connection* c = first_; c; c = c->next_)
+    if (c->fd_ >= 0)
+      close(c->fd_);
+  first_ = nullptr;
 }
 
 // Probes from a quarter of the time on, so that one lost probe does not end

@@ -36,8 +36,9 @@ class Connection final : public omni::giopConnection,
   // nothing for folbKeepAlive.
   bool stalled() const { return stalled_.load(std::memory_order_relaxed); }
 
-  // In the child of a fork: the socket stays the parent's; our descriptor is
-  // made to be another, unconnected socket. Under shim_lock.
+  // In the child of a fork: closes the descriptors, without a word to the
+  // peers, whose connections are the parent's. Nothing of them may be used or
+  // deleted afterwards. Under shim_lock.
   static void abandon_all();
 
   // giopActiveConnection

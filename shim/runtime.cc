@@ -93,7 +93,10 @@ bool Runtime::start(const folb_config& config)
     folb_engine_set_source(runtime->engine_, FOLB_SOURCE_ENDPOINTS,
                            config.endpoints);
   }
-  current_.store(runtime, std::memory_order_release);
+  {
+    Guard guard(shim_lock); // not in the middle of a fork
+    current_.store(runtime, std::memory_order_release);
+  }
   watcher_start(*runtime);
   return true;
 }
@@ -241,8 +244,38 @@ void Runtime::collect_now(bool all)
 
 // ---- fork
 
+namespace {
+
+// Locks of the ORB that a call takes, in its order. Held across a fork, so
+// that the child finds them free and what they protect whole.
+omni_tracedmutex* const* const orb_locks[] = {
+    &omni::internalLock, &omni::objref_rc_lock, &omniIOR::lock,
+    &omni::omniTransportLock};
+bool orb_locked; // under all of them
+
+void lock_orb()
+{
+  for (auto* lock : orb_locks)
+    (*lock)->lock();
+  orb_locked = true;
+}
+
+void unlock_orb()
+{
+  if (!orb_locked)
+    return;
+  orb_locked = false;
+  for (auto* lock : orb_locks)
+    (*lock)->unlock();
+}
+
+} // namespace
+
 void Runtime::before_fork()
 {
+  api_before_fork();
+  if (current())
+    lock_orb();
   shim_lock.lock();
   if (Runtime* runtime = current())
     folb_engine_before_fork(runtime->engine_);
@@ -259,11 +292,14 @@ void Runtime::after_fork(bool child)
     watcher_after_fork_in_child();
     if (runtime) {
       runtime->changed_.reset();
+      runtime->pins_ = 0; // of threads that are not here
       for (Channel* c = runtime->channels_; c; c = c->all_next_)
         c->after_fork_in_child();
     }
   }
   shim_lock.unlock();
+  unlock_orb();
+  api_after_fork();
 }
 
 } // namespace omnifolb

@@ -199,6 +199,8 @@ bool api_endpoints_given();
 void api_event(const folb_event* event);
 // Whether an ORB is there, active or not.
 void api_orb_exists(bool exists);
+void api_before_fork();
+void api_after_fork();
 
 // ---- options.cc
 

@@ -59,9 +59,11 @@ TEST_F(Fork, WhileOtherThreadsCall)
   client.Open(cluster_.Ior(), 8);
   EXPECT_EQ(0, client.Call("0-7", "whoami", 8).Errors());
   client.Begin("during 0-7 whoami 20000 6");
+  // The others hold locks, connections and slots at the time of the fork.
   for (int i = 0; i < 10; i++) {
-    const std::string child = client.Ask("fork idle 0", 30000);
-    EXPECT_EQ("idle exit 0", child);
+    EXPECT_EQ("idle exit 0", client.Ask("fork exit 0", 30000));
+    const std::string child = client.Ask("fork call 0", 30000);
+    EXPECT_EQ(" exit 0", child.substr(1)) << child;
   }
   client.Ask("stop");
   EXPECT_EQ(0, client.Join().Errors());
