@@ -234,6 +234,23 @@ void folb_endpoint_avoid_locked(struct folb_endpoint *ep, uint64_t now_ms,
   endpoint_out_locked(ep, FOLB_EVENT_AVOIDED, ms, why, out);
 }
 
+/* In the child of a fork the calls of other threads never report: nothing is
+ * outstanding, and no trial under way. */
+void folb_endpoints_child_locked(struct folb_engine *engine)
+{
+  struct folb_endpoint *ep;
+  unsigned              i;
+
+  for (ep = engine->oldest; ep != NULL; ep = ep->newer) {
+    uint64_t ended = atomic_load(&ep->successes);
+
+    for (i = 0; i < FOLB_OUTCOME_COUNT; i++)
+      ended += atomic_load(&ep->failures[i]);
+    atomic_store(&ep->begun, ended);
+    ep->health.trial = false;
+  }
+}
+
 void folb_endpoints_end(struct folb_engine *engine, struct folb_outbox *out)
 {
   struct folb_endpoint *ep;

@@ -214,6 +214,7 @@ void folb_engine_after_fork(struct folb_engine *engine, bool child)
     struct folb_cluster *cluster;
     unsigned             i;
 
+    folb_endpoints_child_locked(engine);
     /* Workers forked one after the other must not start in lock-step. */
     random_seed(engine, (uint32_t)getpid());
     for (cluster = engine->clusters; cluster != NULL; cluster = cluster->next)

@@ -158,6 +158,23 @@ static void log_failure(const struct folb_call     *call,
            action == FOLB_ACTION_NEXT ? call->endpoint->text : "");
 }
 
+void folb_call_note_failed(struct folb_call *call, enum folb_outcome outcome,
+                           uint64_t now_ms)
+{
+  struct folb_engine *engine = call->ref->engine;
+  struct folb_verdict verdict = folb_verdict_of(outcome, false, true);
+  struct folb_outbox  out;
+
+  if (verdict.effect != FOLB_EFFECT_EJECT)
+    return;
+  folb_outbox_init(&out, engine);
+  folb_lock(engine);
+  (void)failure_effect_locked(call, verdict.effect, outcome, now_ms, &out);
+  call->state |= FOLB_ST_NOTED;
+  folb_unlock(engine);
+  folb_outbox_deliver(&out);
+}
+
 enum folb_action folb_call_failed(struct folb_call *call,
                                   enum folb_outcome outcome, uint64_t now_ms)
 {
@@ -168,6 +185,7 @@ enum folb_action folb_call_failed(struct folb_call *call,
   enum folb_action      action;
   unsigned              marks;
   bool                  resend;
+  bool                  noted = (call->state & FOLB_ST_NOTED) != 0;
 
   resend = (call->flags & FOLB_CALL_IDEMPOTENT) != 0 &&
            ((call->flags & FOLB_CALL_RESEND_ALL) != 0 ||
@@ -176,8 +194,11 @@ enum folb_action folb_call_failed(struct folb_call *call,
   folb_lock(engine);
   verdict = folb_verdict_of(outcome, resend,
                             (folb_tried(call, failed) & FOLB_SAMED) != 0);
-  marks   = FOLB_TRIED |
-          failure_effect_locked(call, verdict.effect, outcome, now_ms, &out);
+  marks   = FOLB_TRIED;
+  if (!noted)
+    marks |=
+        failure_effect_locked(call, verdict.effect, outcome, now_ms, &out);
+  call->state &= ~(uint32_t)FOLB_ST_NOTED;
   action = deadline_passed(call, now_ms) ? FOLB_ACTION_RAISE : verdict.action;
   if (outcome == FOLB_OUTCOME_UNUSABLE && call->attempts != 0)
     call->attempts--;
@@ -280,7 +301,7 @@ struct folb_cap folb_call_cap(const struct folb_call *call, uint64_t now_ms,
 {
   struct folb_engine       *engine = call->ref->engine;
   const struct folb_config *config = engine->config;
-  struct folb_cap           cap    = {UINT64_MAX, FOLB_OUTCOME_CONNECT_FAILED};
+  struct folb_cap cap = {UINT64_MAX, FOLB_OUTCOME_CONNECT_FAILED, false};
   const unsigned            out    = FOLB_TRIED | FOLB_GONE;
   uint32_t                  ours   = config->connect_ms;
   bool                      another, usable;
@@ -295,6 +316,7 @@ struct folb_cap folb_call_cap(const struct folb_call *call, uint64_t now_ms,
     cap.until_ms = now_ms + ours;
   if (app_connect_ms != 0 && (ours == 0 || app_connect_ms < ours)) {
     cap.until_ms = now_ms + app_connect_ms;
+    cap.app      = true;
     if (config->connect_ms == 0 || app_connect_ms < config->connect_ms)
       cap.timed_out = FOLB_OUTCOME_CONNECT_CUT;
   }
@@ -305,11 +327,13 @@ struct folb_cap folb_call_cap(const struct folb_call *call, uint64_t now_ms,
 
     if (half < cap.until_ms) {
       cap.until_ms  = half;
+      cap.app       = false;
       cap.timed_out = FOLB_OUTCOME_CONNECT_CUT;
     }
   }
   if (call->deadline_ms <= cap.until_ms) {
     cap.until_ms  = call->deadline_ms;
+    cap.app       = false;
     cap.timed_out = FOLB_OUTCOME_DEADLINE_CONNECT;
   }
   return cap;

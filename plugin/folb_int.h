@@ -42,6 +42,7 @@ struct folb_host {
   uint32_t          uses;     /* endpoints and outboxes                      */
   uint32_t          members;  /* endpoints that are members                  */
   uint64_t          answer;   /* 0: none yet                                 */
+  uint64_t          asked_ms; /* when it was first asked for                 */
   bool              asked;
   bool              failed;
   bool              warned;
@@ -316,6 +317,7 @@ void     folb_endpoint_eject_locked(struct folb_endpoint *ep, uint64_t now_ms,
                                     const char *why, struct folb_outbox *out);
 void     folb_endpoint_avoid_locked(struct folb_endpoint *ep, uint64_t now_ms,
                                     const char *why, struct folb_outbox *out);
+void folb_endpoints_child_locked(struct folb_engine *engine);
 void folb_endpoints_end(struct folb_engine *engine, struct folb_outbox *out);
 void folb_endpoints_free(struct folb_engine *engine);
 
@@ -328,6 +330,12 @@ void folb_host_ask_locked(struct folb_host *host, struct folb_outbox *out);
 bool folb_host_open(const struct folb_engine *engine,
                     const struct folb_host   *host);
 bool folb_hosts_open_locked(const struct folb_engine *engine);
+/* How long a first answer is waited for from when it was first asked for. */
+#define FOLB_FIRST_ANSWER_MS 1000u
+/* Until when; 0: it is there, or was never asked for. */
+uint64_t folb_host_until(const struct folb_engine *engine,
+                         const struct folb_host   *host);
+uint64_t folb_hosts_until_locked(const struct folb_engine *engine);
 /* The endpoint that is or was a member and has the address by text or by
  * what names resolve to, or NULL. */
 struct folb_endpoint *folb_host_match_locked(struct folb_endpoint *ep);
@@ -466,7 +474,8 @@ enum {
   FOLB_ST_FAILED    = 8,  /* at one endpoint                                */
   FOLB_ST_ELSEWHERE = 16, /* not at the context's endpoint                 */
   FOLB_ST_SLEEPING  = 32,
-  FOLB_ST_SHUNS     = 64
+  FOLB_ST_SHUNS     = 64,
+  FOLB_ST_NOTED     = 128 /* the effect of its failure has been applied      */
 };
 
 #endif

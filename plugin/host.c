@@ -61,6 +61,8 @@ void folb_host_unuse_locked(struct folb_engine *engine, struct folb_host *host)
 
 static void host_ask(struct folb_host *host, struct folb_outbox *out)
 {
+  if (host->asked_ms == 0)
+    host->asked_ms = folb_now(out->engine);
   host->asked    = true;
   host->next_ask = out->asks;
   out->asks      = host;
@@ -91,6 +93,29 @@ bool folb_hosts_open_locked(const struct folb_engine *engine)
         return true;
   }
   return false;
+}
+
+uint64_t folb_host_until(const struct folb_engine *engine,
+                         const struct folb_host   *host)
+{
+  return folb_host_open(engine, host) && host->asked_ms != 0
+             ? host->asked_ms + FOLB_FIRST_ANSWER_MS
+             : 0;
+}
+
+uint64_t folb_hosts_until_locked(const struct folb_engine *engine)
+{
+  uint64_t until = 0;
+  uint32_t i;
+
+  for (i = 0; i < FOLB_HOST_BUCKETS; i++) {
+    const struct folb_host *host;
+
+    for (host = engine->hosts[i]; host != NULL; host = host->next)
+      if (host->members != 0 && folb_host_until(engine, host) > until)
+        until = folb_host_until(engine, host);
+  }
+  return until;
 }
 
 static bool host_has(const struct folb_host *host, const char *numeric)

@@ -71,8 +71,7 @@ static void outbox_tell(struct folb_engine            *engine,
   const struct folb_env *env = &engine->env;
 
   outbox_log(engine, item);
-  if (env->endpoint_ejected != NULL &&
-      (item->type == FOLB_EVENT_EJECTED || item->type == FOLB_EVENT_AVOIDED)) {
+  if (env->endpoint_ejected != NULL && item->type == FOLB_EVENT_EJECTED) {
     void *user = atomic_load_explicit(&item->ep->user, memory_order_acquire);
 
     if (user != NULL)

@@ -20,6 +20,7 @@ struct folb_plan {
   struct folb_plan_entry {
     struct folb_endpoint     *ep; /* pinned */
     const struct folb_member *member;
+    uint32_t                  weight; /* the largest that is listed          */
     bool                      named; /* the name is the entry's own          */
   } * entries;
   struct folb_endpoint **members, **rotation;

@@ -20,7 +20,7 @@ static bool plan_same(const struct folb_plan *plan)
   for (i = 0; i < plan->n; i++) {
     const struct folb_plan_entry *e = &plan->entries[i];
 
-    if (cluster->members[i] != e->ep || e->ep->weight != e->member->weight ||
+    if (cluster->members[i] != e->ep || e->ep->weight != e->weight ||
         strcmp(e->ep->name, folb_plan_name(e)) != 0)
       return false;
   }
@@ -98,7 +98,7 @@ static enum folb_status plan_build(struct folb_engine *engine,
     plan_shuffle(engine, plan);
   /* The planned weights, not yet the endpoints' own, in rotation order. */
   for (i = 0; i < plan->n; i++)
-    plan->entries[i].ep->planned_weight = plan->entries[i].member->weight;
+    plan->entries[i].ep->planned_weight = plan->entries[i].weight;
   for (i = 0; i < plan->n; i++)
     weights[i] = plan->rotation[i]->planned_weight;
   status = folb_snapshot_new(engine, policy, plan->rotation, weights, plan->n,
@@ -151,7 +151,7 @@ static void member_enter_locked(struct folb_cluster          *cluster,
                                 struct folb_outbox           *out)
 {
   struct folb_endpoint *ep     = e->ep;
-  uint32_t              weight = e->member->weight;
+  uint32_t              weight = e->weight;
 
   if (!ep->member) {
     ep->member = true;

@@ -333,6 +333,23 @@ enum folb_managed folb_ref_settle_locked(struct folb_ref    *ref,
   return decide_and_note_locked(ref, true);
 }
 
+uint64_t folb_ref_names_until(struct folb_ref *ref)
+{
+  uint64_t until;
+  uint32_t i;
+
+  folb_lock(ref->engine);
+  until = folb_hosts_until_locked(ref->engine);
+  for (i = 0; i < ref->n_own; i++) {
+    const struct folb_host *host = ref->own[i].ep->host;
+
+    if (host != NULL && folb_host_until(ref->engine, host) > until)
+      until = folb_host_until(ref->engine, host);
+  }
+  folb_unlock(ref->engine);
+  return until;
+}
+
 enum folb_managed folb_ref_settle(struct folb_ref *ref)
 {
   enum folb_managed  managed;

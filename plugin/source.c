@@ -129,6 +129,17 @@ static bool plan_room(struct folb_engine *engine, struct folb_plan *plan,
   return true;
 }
 
+/* Another source lists the endpoint too. */
+static void plan_weight(struct folb_plan           *plan,
+                        const struct folb_endpoint *ep, uint32_t weight)
+{
+  uint32_t i;
+
+  for (i = 0; i < plan->n; i++)
+    if (plan->entries[i].ep == ep && plan->entries[i].weight < weight)
+      plan->entries[i].weight = weight;
+}
+
 static bool plan_member(struct folb_engine *engine, struct folb_plan *plan,
                         const struct folb_member *member)
 {
@@ -142,10 +153,12 @@ static bool plan_member(struct folb_engine *engine, struct folb_plan *plan,
   if (ep == NULL)
     return false;
   if (ep->plan != NULL) {
-    if (ep->plan == plan)
-      warn(engine, "endpoint %s is listed by two sources; the first one counts",
+    if (ep->plan == plan) {
+      warn(engine,
+           "endpoint %s is listed by two sources; the larger weight counts",
            ep->text);
-    else
+      plan_weight(plan, ep, member->weight);
+    } else
       warn(engine, "endpoint %s is in two clusters; it stays in the first one",
            ep->text);
     return true;
@@ -153,6 +166,7 @@ static bool plan_member(struct folb_engine *engine, struct folb_plan *plan,
   ep->plan                       = plan;
   plan->entries[plan->n].ep      = ep;
   plan->entries[plan->n].member  = member;
+  plan->entries[plan->n].weight  = member->weight;
   plan->entries[plan->n++].named = member->name[0] != '\0';
   return true;
 }

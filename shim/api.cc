@@ -22,9 +22,13 @@ using Clusters = std::vector<Cluster>;
 // Under change_lock, which is taken before shim_lock and the engine's; held
 // while the engine publishes, so that two changes cannot overtake each other.
 Mutex change_lock;
-struct Api {
-  bool     given = false;  // clusters replaces folbEndpoints
+struct Endpoints {
+  bool     given = false; // clusters replaces folbEndpoints
   Clusters clusters;
+};
+struct Api {
+  Endpoints before;  // what was given while there was no ORB
+  Endpoints running; // the ORB's now; ends with it
 };
 Api& api()
 {
@@ -107,8 +111,9 @@ template <class Change> int edit_locked(Change change)
   Runtime::Pin           runtime;
   if (!runtime && orb_exists)
     return fail(FOLB_EINACTIVE);
-  Clusters clusters = api().given ? api().clusters
-                      : runtime   ? clusters_of(runtime->config().endpoints)
+  Endpoints& now      = runtime ? api().running : api().before;
+  Clusters   clusters = now.given ? now.clusters
+                        : runtime ? clusters_of(runtime->config().endpoints)
                                   : clusters_of(nullptr);
   if (int status = change(clusters))
     return status;
@@ -117,8 +122,8 @@ template <class Change> int edit_locked(Change change)
       return fail(status);
     runtime->note_change();
   }
-  api().given    = true;
-  api().clusters = std::move(clusters);
+  now.given    = true;
+  now.clusters = std::move(clusters);
   return done();
 }
 
@@ -221,13 +226,14 @@ std::string stringified(const char* name)
 bool api_endpoints_given()
 {
   std::lock_guard<Mutex> guard(change_lock);
-  return api().given;
+  return api().before.given;
 }
 
 bool api_endpoints_apply(folb_engine* engine)
 {
   std::lock_guard<Mutex> guard(change_lock);
-  return api().given && !apply(engine, api().clusters);
+  api().running = api().before;
+  return api().running.given && !apply(engine, api().running.clusters);
 }
 
 void api_event(const folb_event* event)

@@ -134,14 +134,14 @@ folb_outcome Channel::wait_for_slot(uint64_t                 deadline,
                                     const std::atomic<bool>& abandoned)
 {
   Guard          guard(shim_lock);
-  const uint64_t failures = failures_;
+  const uint64_t ejections = ejections_;
   folb_outcome   outcome  = FOLB_OUTCOME_OK;
   if (free_.load() <= retired_slots / 2)
     return retired;
   waiting_.fetch_add(1, std::memory_order_seq_cst);
   while (!try_slot()) {
     bool in_time = free_again_.wait(deadline);
-    if (failures_ != failures || abandoned.load()) {
+    if (ejections_ != ejections || abandoned.load()) {
       outcome = FOLB_OUTCOME_EJECTED_MEANWHILE;
       break;
     }
@@ -159,7 +159,7 @@ folb_outcome Channel::wait_for_slot(uint64_t                 deadline,
 
 void Channel::fail_waiters()
 {
-  ++failures_;
+  ++ejections_;
   free_again_.broadcast();
 }
 

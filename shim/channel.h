@@ -23,6 +23,8 @@ struct Attempt {
   Reading      reading;    // what is being unmarshalled
   folb_outcome connect;    // how a connect ended; OK: well, or there was none
   bool         unresolved; // no address to connect to
+  bool         timed_out;  // the connect, by its limit
+  bool         by_app;     // which was the application's connect timeout
 };
 
 using AddressList = std::vector<std::unique_ptr<omni::giopAddress>>;
@@ -139,8 +141,8 @@ class Channel {
   }
   void release(omni::GIOP_C& giop) { rope_->releaseClient(&giop); }
 
-  // Whoever waits for a connection leaves: the endpoint was ejected, or a
-  // connect failed. Under shim_lock.
+  // Whoever waits for a connection leaves: the endpoint was ejected. Under
+  // shim_lock.
   void fail_waiters();
   void wake_waiters() { free_again_.broadcast(); }
   // In the child of a fork: nobody else holds a slot or a connection. Under
@@ -175,8 +177,9 @@ class Channel {
   omni::giopActiveConnection* try_addresses(const AddressList& addresses,
                                             const folb_cap&    cap,
                                             CORBA::ULong       strand_flags,
-                                            Attempt&           attempt) const;
-  AddressList addresses(uint64_t until, bool& names_failed) const;
+                                            Attempt&           attempt);
+  AddressList addresses(uint64_t until, bool& late, bool& failed) const;
+  void        prefer_last_good(AddressList& addresses) const;
   void        refresh_names() const;
 
   Runtime&      runtime_;
@@ -193,10 +196,11 @@ class Channel {
   std::atomic<int> refs_{1};
 
   // Under shim_lock.
-  Signal   free_again_;
-  uint64_t failures_ = 0;
-  Channel* next_     = nullptr; // of the endpoint
-  Channel* all_next_ = nullptr; // of the runtime
+  Signal      free_again_;
+  uint64_t    ejections_ = 0;
+  std::string last_good_; // address that was connected to last
+  Channel*    next_     = nullptr; // of the endpoint
+  Channel*    all_next_ = nullptr; // of the runtime
 };
 
 // What hangs on an endpoint of the engine: its channels, one for each set of

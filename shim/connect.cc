@@ -56,17 +56,26 @@ std::string host_name(const omni::giopAddress& address)
 
 constexpr uint32_t max_addresses = 32; // of one name
 
+// What a look-up of a name gave.
+enum class Names { answered, failed, late };
+
 // The numeric addresses of a host; waits for its first answer.
-std::vector<std::string> look_up(Runtime& runtime, const std::string& host,
-                                 uint64_t until)
+Names look_up(Runtime& runtime, const std::string& host, uint64_t until,
+              std::vector<std::string>& addresses)
 {
   char     numeric[max_addresses][FOLB_HOST_TEXT];
   uint32_t n = 0;
   for (bool in_time = true;;) {
     auto state = folb_host_lookup(runtime.engine(), host.c_str(), numeric,
                                   max_addresses, &n, nullptr);
-    if (state == FOLB_HOST_ANSWERED || state == FOLB_HOST_FAILED || !in_time)
-      break;
+    if (state == FOLB_HOST_FAILED)
+      return Names::failed;
+    if (state == FOLB_HOST_ANSWERED) {
+      addresses.assign(numeric, numeric + n);
+      return Names::answered;
+    }
+    if (!in_time)
+      return Names::late;
     if (state == FOLB_HOST_UNKNOWN)
       folb_host_refresh(runtime.engine(), host.c_str());
     Guard guard(shim_lock);
@@ -74,7 +83,6 @@ std::vector<std::string> look_up(Runtime& runtime, const std::string& host,
     in_time = runtime.changed().wait(std::min(until, now_ms() + 50)) ||
               now_ms() < until;
   }
-  return {numeric, numeric + n};
 }
 
 } // namespace
@@ -103,7 +111,8 @@ bool rules_allow(const omni::giopAddress& address, CORBA::ULong ior_flags,
   return allowed;
 }
 
-AddressList Channel::addresses(uint64_t until, bool& names_failed) const
+// late: a name was not answered in time; failed: one cannot be resolved.
+AddressList Channel::addresses(uint64_t until, bool& late, bool& failed) const
 {
   struct Ranked {
     CORBA::ULong                       rank;
@@ -124,8 +133,10 @@ AddressList Channel::addresses(uint64_t until, bool& names_failed) const
       add(way->duplicate(), *way);
       continue;
     }
-    auto numeric = look_up(runtime_, host, until);
-    names_failed |= numeric.empty();
+    std::vector<std::string> numeric;
+    Names names = look_up(runtime_, host, until, numeric);
+    late |= names == Names::late;
+    failed |= names == Names::failed;
     for (const auto& n : numeric) {
       omni::giopAddress* address = way->duplicate(n.c_str());
       add(address, rules_see_names ? *way : *address);
@@ -149,24 +160,52 @@ void Channel::refresh_names() const
   }
 }
 
+// The one that worked last comes first: another may be a black hole.
+void Channel::prefer_last_good(AddressList& addresses) const
+{
+  std::string good;
+  {
+    Guard guard(shim_lock);
+    good = last_good_;
+  }
+  for (size_t i = 1; i < addresses.size(); ++i)
+    if (good == addresses[i]->address()) {
+      std::rotate(addresses.begin(), addresses.begin() + long(i),
+                  addresses.begin() + long(i) + 1);
+      return;
+    }
+}
+
+// All addresses within one cap: each gets its share of what is left of it.
 omni::giopActiveConnection*
 Channel::try_addresses(const AddressList& addresses, const folb_cap& cap,
-                       CORBA::ULong strand_flags, Attempt& attempt) const
+                       CORBA::ULong strand_flags, Attempt& attempt)
 {
-  const omni_time_t deadline = wall_deadline(cap.until_ms);
-  for (const auto& address : addresses) {
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    const omni::giopAddress& address = *addresses[i];
+    const uint64_t           others  = addresses.size() - i - 1;
+    const uint64_t           now     = now_ms();
+    uint64_t                 until   = cap.until_ms;
+    if (others && until != UINT64_MAX && now < until)
+      until = now + (until - now) / (others + 1);
     CORBA::Boolean timed_out = 0;
     errno                    = 0;
-    if (auto* c = address->Connect(deadline, strand_flags, timed_out)) {
+    if (auto* c =
+            address.Connect(wall_deadline(until), strand_flags, timed_out)) {
       attempt.connect = FOLB_OUTCOME_OK;
+      if (addresses.size() > 1) {
+        Guard guard(shim_lock);
+        last_good_ = address.address();
+      }
       return c;
     }
-    if (timed_out) {
-      attempt.connect = cap.timed_out;
-      return nullptr;
-    }
-    attempt.connect = local_shortage(errno) ? FOLB_OUTCOME_NO_RESOURCES
-                                            : FOLB_OUTCOME_CONNECT_FAILED;
+    attempt.timed_out = timed_out;
+    attempt.connect   = timed_out               ? cap.timed_out
+                        : local_shortage(errno) ? FOLB_OUTCOME_NO_RESOURCES
+                                                : FOLB_OUTCOME_CONNECT_FAILED;
+    // Time is up, though not for this address alone.
+    if (timed_out && now_ms() >= cap.until_ms)
+      break;
   }
   return nullptr;
 }
@@ -176,22 +215,27 @@ omni::giopActiveConnection* Channel::connect(CORBA::ULong strand_flags,
 {
   Attempt& attempt = *current_attempt;
   background_ensure(runtime_);
-  folb_cap cap = folb_call_cap(attempt.call, now_ms(), app_connect_ms());
-  bool        names_failed = false;
-  AddressList list         = addresses(cap.until_ms, names_failed);
-  if (list.empty()) {
+  folb_cap    cap  = folb_call_cap(attempt.call, now_ms(), app_connect_ms());
+  bool        late = false, failed = false;
+  AddressList list = addresses(cap.until_ms, late, failed);
+  if (!list.empty()) {
+    prefer_last_good(list);
+    if (auto* c = try_addresses(list, cap, strand_flags, attempt))
+      return new Connection(c, runtime_.config().keep_alive_ms);
+  }
+  else if (late) {
+    attempt.timed_out = true;
+    attempt.connect   = cap.timed_out;
+  }
+  else {
     attempt.unresolved = true;
     attempt.connect =
-        names_failed ? FOLB_OUTCOME_CONNECT_FAILED : FOLB_OUTCOME_UNUSABLE;
+        failed ? FOLB_OUTCOME_CONNECT_FAILED : FOLB_OUTCOME_UNUSABLE;
   }
-  else if (auto* c = try_addresses(list, cap, strand_flags, attempt))
-    return new Connection(c, runtime_.config().keep_alive_ms);
-  timed_out = attempt.connect == cap.timed_out &&
-              attempt.connect != FOLB_OUTCOME_CONNECT_FAILED;
+  attempt.by_app = attempt.timed_out && cap.app;
+  timed_out      = attempt.timed_out;
   if (attempt.connect != FOLB_OUTCOME_UNUSABLE)
     refresh_names();
-  Guard guard(shim_lock);
-  fail_waiters();
   return nullptr;
 }
 

@@ -61,7 +61,7 @@ void Failure::judge(const omni::giopStream::CommFailure& x,
   folb_outcome o = outcome_of(x, attempt, giop.strand(), fresh);
   if (o == FOLB_OUTCOME_UNUSABLE && attempt.call->attempts > 1)
     outcome = o; // what was tried decides
-  else if (is_timeout(o))
+  else if (is_timeout(o) || attempt.by_app)
     set(o, orbParameters::throwTransientOnTimeOut ? transient : timeout,
         TRANSIENT_CallTimedout, x.completed());
   else if (attempt.connect != FOLB_OUTCOME_OK)
@@ -106,8 +106,6 @@ void Failure::raise() const
 bool Identity::resendable(omniCallDescriptor& call) const
 {
   const char* op = call.op();
-  if (!op)
-    return true;
   if (call.is_oneway())
     return false;
   if (op[0] == '_')
@@ -119,6 +117,17 @@ bool Identity::resendable(omniCallDescriptor& call) const
          (folb_config_idempotent(&config, ior_->repositoryID(), op) ||
           folb_config_idempotent(&config, call.objref()->_localServantTarget(),
                                  op));
+}
+
+// Once an invocation, whatever targets of forwards it went through; a
+// LocateRequest executes nothing.
+void Identity::allow_resend(Invocation& invocation, folb_call& fc) const
+{
+  fc.flags &= ~(FOLB_CALL_IDEMPOTENT | FOLB_CALL_RESEND_ALL);
+  if (!invocation.call->op())
+    fc.flags |= FOLB_CALL_IDEMPOTENT | FOLB_CALL_RESEND_ALL;
+  else if (!invocation.resent && resendable(*invocation.call))
+    fc.flags |= FOLB_CALL_IDEMPOTENT;
 }
 
 // An attempt without a connection.

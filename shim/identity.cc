@@ -130,16 +130,13 @@ bool Identity::managed(omniCallDescriptor& call)
   return true;
 }
 
-// For the first answers: until 1 s after ORB_init, later once per reference
-// for 1 s; never longer than half of the call's time.
+// For the first answers, each at most 1 s from when it was first asked for,
+// and never longer than half of the call's time.
 bool Identity::wait_for_names(omniCallDescriptor& call)
 {
   const uint64_t now      = now_ms();
   const uint64_t deadline = deadline_of(call, now);
-  const bool     first    = !reference_->waited.exchange(true);
-  uint64_t       until    = runtime_.started_ms() + 1000;
-  if (first)
-    until = std::max(until, now + 1000);
+  uint64_t       until    = folb_ref_names_until(reference_->ref());
   if (deadline != UINT64_MAX)
     until = std::min(until, now + (deadline - now) / 2);
   while (now_ms() < until && !abandoned_.load()) {

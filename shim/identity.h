@@ -34,6 +34,12 @@ struct Failure {
   // Of an exception in a reply; false: it goes to the application as it is.
   bool classify(const CORBA::SystemException& x, bool omni_like,
                 folb_not_exist policy);
+  // The request may have been executed.
+  bool is_lost() const
+  {
+    return outcome == FOLB_OUTCOME_LOST_REUSED ||
+           outcome == FOLB_OUTCOME_LOST_NEW;
+  }
   // As omniObjRef::_invoke would raise it for a reference of its own.
   [[noreturn]] void raise() const;
 };
@@ -48,6 +54,7 @@ struct Invocation {
   uint64_t            deadline; // UINT64_MAX: none
   unsigned            hops;     // LOCATION_FORWARDs followed
   unsigned            modes;    // NEEDS_ADDRESSING_MODEs obeyed
+  bool                resent;   // although it may have been executed
   Identity*           top;      // the identity that was called
   folb_ref*           parent;   // of what its replies bring
   Failure             failure;  // set by an attempt that fails
@@ -108,6 +115,7 @@ class Identity final : public omniIdentity {
   Ending no_slot(Invocation& invocation, folb_call& fc, folb_outcome got);
   static void end(folb_call& fc, bool asked, omni::GIOP_C& giop, uint64_t now);
   bool        resendable(omniCallDescriptor& call) const;
+  void        allow_resend(Invocation& invocation, folb_call& fc) const;
   void        sleep(Invocation& invocation, uint32_t ms);
   void        leave_if_shut_down(Invocation& invocation, folb_call* fc);
 

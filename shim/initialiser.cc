@@ -34,26 +34,29 @@ CORBA::Boolean client_open_connection(
   return 1;
 }
 
-std::string text_of(const folb_config& config, const char* key)
+// Every member, as it would be written in folbEndpoints.
+std::string members()
 {
-  std::string text(folb_config_get(&config, key, nullptr, 0) + 1, '\0');
-  folb_config_get(&config, key, &text[0], text.size());
-  text.pop_back();
-  return text;
+  std::string text;
+  folb_engine_stats(
+      Runtime::current()->engine(),
+      [](void* arg, const folb_endpoint_stats* ep) {
+        if (!ep->cluster)
+          return false; // others come after the members
+        auto& to = *static_cast<std::string*>(arg);
+        to.append(to.empty() ? "" : ", ").append(ep->text);
+        if (ep->weight != FOLB_WEIGHT_DEFAULT)
+          to.append("*").append(std::to_string(ep->weight));
+        return true;
+      },
+      &text);
+  return text.empty() ? "those of each reference" : text;
 }
 
 void announce(const folb_config& config)
 {
-  std::string endpoints = api_endpoints_given()
-                              ? "given by the program"
-                              : text_of(config, "folbEndpoints");
-  std::string file = text_of(config, "folbEndpointsFile");
-  if (endpoints.empty() && file.empty())
-    endpoints = "those of each reference";
-  log(FOLB_LOG_CONFIG, "version %s active: policy %s, endpoints %s%s%s%s",
-      folb_version(), config.policy->name, endpoints.c_str(),
-      endpoints.empty() || file.empty() ? "" : " and ",
-      file.empty() ? "" : "of file ", file.c_str());
+  log(FOLB_LOG_CONFIG, "version %s active: policy %s, endpoints %s",
+      folb_version(), config.policy->name, members().c_str());
 }
 
 void activate(const folb_config& config)
@@ -100,10 +103,13 @@ class Initialiser final : public omni::omniInitialiser {
 };
 
 // Nothing here is ever destroyed: exit() may run while threads call.
+Initialiser* initialiser; // the ORB's list of them ends before leak checks
+
 __attribute__((constructor)) void load()
 {
   register_options();
-  omni::omniInitialiser::install(new Initialiser);
+  initialiser = new Initialiser;
+  omni::omniInitialiser::install(initialiser);
   pthread_atfork(Runtime::before_fork, [] { Runtime::after_fork(false); },
                  [] { Runtime::after_fork(true); });
 }

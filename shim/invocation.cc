@@ -69,6 +69,8 @@ HOT Identity::Ending Identity::exchange(Invocation& invocation,
   attempt.reading    = Attempt::nothing;
   attempt.connect    = FOLB_OUTCOME_OK;
   attempt.unresolved = false;
+  attempt.timed_out  = false;
+  attempt.by_app     = false;
   const Enter enter(attempt);
   bool        asked = false; // the reply is awaited
   try {
@@ -92,6 +94,8 @@ HOT Identity::Ending Identity::exchange(Invocation& invocation,
   }
   catch (const omni::giopStream::CommFailure& x) {
     invocation.failure.judge(x, attempt, giop, lease.fresh());
+    // Before the lease ends: whoever waits for it is not to come here.
+    folb_call_note_failed(&fc, invocation.failure.outcome, now_ms());
     return Ending::failed;
   }
   catch (const CORBA::SystemException& x) {
@@ -185,6 +189,7 @@ HOT void Identity::invoke(omniCallDescriptor& call)
   invocation.deadline = deadline_of(call, invocation.now);
   invocation.hops     = 0;
   invocation.modes    = 0;
+  invocation.resent   = false;
   invocation.top      = this;
   invocation.parent   = reference_->ref();
   const omni::giopAddress* used = call.firstAddressUsed();
@@ -220,12 +225,12 @@ bool Identity::go_on(Invocation& invocation, folb_call& fc, unsigned before,
   omniCallDescriptor& call = *invocation.call;
   while (ending != Ending::answered) {
     leave_if_shut_down(invocation, &fc);
-    if (resendable(call))
-      fc.flags |= call.op() ? FOLB_CALL_IDEMPOTENT
-                            : FOLB_CALL_IDEMPOTENT | FOLB_CALL_RESEND_ALL;
+    allow_resend(invocation, fc);
     invocation.now     = now_ms();
     folb_action action = folb_call_failed(&fc, invocation.failure.outcome,
                                           invocation.now);
+    if (action != FOLB_ACTION_RAISE && invocation.failure.is_lost())
+      invocation.resent = true;
     if (action == FOLB_ACTION_SLEEP) {
       sleep(invocation, fc.sleep_ms);
       leave_if_shut_down(invocation, &fc);

@@ -16,13 +16,20 @@ void log(int level, const char* format, ...)
 {
   if (!log_enabled(level))
     return;
-  char    line[1024];
+  char    small[512];
   va_list args;
   va_start(args, format);
-  vsnprintf(line, sizeof line, format, args);
+  int n = vsnprintf(small, sizeof small, format, args);
   va_end(args);
+  std::string large;
+  if (n >= int(sizeof small)) {
+    large.resize(size_t(n) + 1);
+    va_start(args, format);
+    vsnprintf(&large[0], large.size(), format, args);
+    va_end(args);
+  }
   omniORB::logger out;
-  out << "omnifolb: " << line << "\n";
+  out << "omnifolb: " << (large.empty() ? small : large.c_str()) << "\n";
 }
 
 void warn_of_duplicates(const char* key, const folb_member_list& list)

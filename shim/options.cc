@@ -20,6 +20,8 @@ extern char** environ;
 
 namespace omnifolb {
 
+template struct OptionValues<&omni::orbOptions::pd_values>;
+
 namespace {
 
 using Options = omni::orbOptions;
@@ -34,7 +36,8 @@ struct Given {
 struct State {
   folb_config*       committed = nullptr;
   folb_config*       staged    = nullptr; // NULL: no ORB_init is reading
-  Options::Source    last{};
+  const char*        last_value    = nullptr; // visited, never looked into
+  size_t             last_position = 0;
   std::vector<Given> given; // by key, as in the engine's table
   bool                  warned_alone = false;
   std::set<std::string> warned_unknown;
@@ -59,27 +62,19 @@ void abandon_round()
   state().staged = nullptr;
 }
 
-// Order in which ORB_init visits the sources.
-int rank(Options::Source source)
+// One ORB_init visits its values in order. A value that does not come after
+// the last one, or whose predecessor is no longer listed, is another ORB_init's
+// after one that ended at a bad value of somebody else.
+void begin_round(const char* value)
 {
-  switch (source) {
-  case Options::fromFile:        return 0;
-  case Options::fromRegistry:    return 0;
-  case Options::fromEnvironment: return 1;
-  case Options::fromArray:       return 2;
-  case Options::fromArgv:        return 3;
-  default:                       return 4;
-  }
-}
-
-// An earlier source than the last one: another ORB_init, after one that ended
-// at a bad value of somebody else.
-void begin_round(Options::Source source)
-{
-  State& s = state();
-  if (s.staged && rank(source) < rank(s.last))
+  State&       s        = state();
+  const auto&  options  = Options::singleton();
+  const size_t position = option_position(options, value);
+  if (s.staged && (option_position(options, s.last_value) != s.last_position ||
+                   position <= s.last_position))
     abandon_round();
-  s.last = source;
+  s.last_value    = value;
+  s.last_position = position;
   if (s.staged)
     return;
   if (folb_config_copy(&committed(), &s.staged))
@@ -117,13 +112,15 @@ class Handler final : public Options::Handler {
   void visit(const char* value, Options::Source source)
       OMNI_THROW_SPEC(Options::BadParam) override
   {
-    begin_round(source);
+    begin_round(value);
     Given& given = state().given[index_];
     // Lines of a file and repeated arguments add up; a later source replaces.
-    if (key_.lists && given.here && given.source == source)
-      given.text.append(",").append(value);
-    else
+    // The default adds nothing.
+    if (!key_.lists || !given.here || given.source != source ||
+        given.text == key_.value)
       given.text = value;
+    else if (strcmp(value, key_.value))
+      given.text.append(",").append(value);
     given.here   = true;
     given.source = source;
     folb_error  error{};
@@ -202,16 +199,20 @@ void look_through_file()
   }
 }
 
+std::vector<Handler*>* handlers; // the ORB's list ends before leak checks
+
 } // namespace
 
 void register_options()
 {
+  handlers = new std::vector<Handler*>;
   for (size_t i = 0; i < folb_key_count(); ++i) {
     const folb_key& key  = *folb_key_at(i);
     std::string     name = key.name, accepted = key.accepted;
-    Options::singleton().registerHandler(
-        *new Handler(key, i, keep(name + " = " + accepted),
-                     keep("-ORB" + name + " < " + accepted + " >")));
+    handlers->push_back(
+        new Handler(key, i, keep(name + " = " + accepted),
+                    keep("-ORB" + name + " < " + accepted + " >")));
+    Options::singleton().registerHandler(*handlers->back());
   }
 }
 

@@ -5,6 +5,8 @@
 #ifndef OMNIFOLB_ORB_H
 #define OMNIFOLB_ORB_H
 
+#include <cstdint>
+
 // The types of these headers are shared with libomniORB4: their typeinfo must
 // not become hidden because we are compiled so.
 #pragma GCC visibility push(default)
@@ -36,6 +38,26 @@
 
 namespace omnifolb {
 using namespace omni;
+
+// The position of a value among those ORB_init has collected, by the pointer
+// that a handler is given; past the end: it is not there. The list is private
+// to orbOptions; an explicit instantiation may name it.
+size_t option_position(const omni::orbOptions& options, const char* value);
+template <auto values> struct OptionValues {
+  static size_t position(const omni::orbOptions& options, const char* value)
+  {
+    const auto& all = options.*values;
+    size_t      i   = 0;
+    while (i < all.size() && static_cast<const char*>(all[i]->value_) != value)
+      ++i;
+    return i < all.size() ? i : SIZE_MAX;
+  }
+  friend size_t option_position(const omni::orbOptions& options,
+                                const char*             value)
+  {
+    return position(options, value);
+  }
+};
 }
 
 #endif

@@ -66,6 +66,13 @@ void add_way(AddressList& ways, const omni::giopAddress& way)
   ways.emplace_back(way.duplicate());
 }
 
+// Whether the policy gives a new context an endpoint of its own choice: else
+// it does not matter where a reference comes from.
+bool gives_contexts(uint32_t uses)
+{
+  return !(uses & (FOLB_POLICY_PER_REQUEST | FOLB_POLICY_IN_ORDER));
+}
+
 // The engine's form of an ORB address; false for other transports.
 bool canonical(const omni::giopAddress& address, folb_address& out)
 {
@@ -268,7 +275,8 @@ bool Reference::open(const char* target_id)
   // Stubs that take a reference out of an Any or an argument mostly ask for
   // its interface, string_to_object always for CORBA::Object.
   spec.origin = strcmp(target_id, CORBA::Object::_PD_repoId) ||
-                        is_being_unmarshalled()
+                        (gives_contexts(runtime_.config().policy->uses) &&
+                         is_being_unmarshalled())
                     ? FOLB_ORIGIN_LOOSE
                     : FOLB_ORIGIN_FRESH;
   spec.fixed  = transient_;

@@ -54,9 +54,6 @@ class Reference {
   // After Channel::retired: with a channel of today.
   void renew(Candidate& candidate);
 
-  // Only one wait for names, whatever calls; see Identity.
-  std::atomic<bool> waited{false};
-
  private:
   // Open addressing, at most half full; grown by copying, the old ones are
   // kept until the end because readers hold no lock.

@@ -57,7 +57,7 @@ bool Signal::wait(uint64_t until)
 // ---- start and stop
 
 Runtime::Runtime(const folb_config& config)
-    : serial_(++serials), started_ms_(now_ms()),
+    : serial_(++serials),
       idle_check_ms_(config.idle_check_ms == FOLB_OFF ? UINT64_MAX / 2
                                                       : config.idle_check_ms)
 {
@@ -88,14 +88,16 @@ bool Runtime::start(const folb_config& config)
     return false;
   }
   runtime->config_ = folb_engine_config(runtime->engine_);
+  {
+    // Before the sources, whose names may be answered at once; under the lock
+    // for a fork to see one or the other.
+    Guard guard(shim_lock);
+    current_.store(runtime, std::memory_order_release);
+  }
   if (!api_endpoints_apply(runtime->engine_) && config.endpoints) {
     warn_of_duplicates("folbEndpoints", *config.endpoints);
     folb_engine_set_source(runtime->engine_, FOLB_SOURCE_ENDPOINTS,
                            config.endpoints);
-  }
-  {
-    Guard guard(shim_lock); // not in the middle of a fork
-    current_.store(runtime, std::memory_order_release);
   }
   watcher_start(*runtime);
   return true;

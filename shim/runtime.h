@@ -82,7 +82,6 @@ class Runtime {
   const folb_config& config() const { return *config_; }
   // Tells one ORB_init from the next.
   unsigned serial() const { return serial_; }
-  uint64_t started_ms() const { return started_ms_; }
   // Grows when members or names may have changed: references are to be looked
   // at again.
   uint32_t changes() const { return changes_.load(std::memory_order_relaxed); }
@@ -149,7 +148,6 @@ class Runtime {
   folb_engine*       engine_ = nullptr;
   const folb_config* config_ = nullptr;
   unsigned           serial_;
-  uint64_t           started_ms_;
   uint64_t           idle_check_ms_;
   Signal             changed_;
   std::atomic<uint32_t> changes_{1};

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <set>
 
 #include <sys/stat.h>
 
@@ -32,24 +33,35 @@ Watcher& watcher()
 
 // What was last seen, so that a content is read and complained of once.
 struct Seen {
-  bool        there = false;
-  timespec    changed{};
-  off_t       size  = 0;
-  ino_t       inode = 0;
+  bool        there = false; // and was read
+  timespec    modified{}, changed{};
+  off_t       size   = 0;
+  ino_t       inode  = 0;
   dev_t       device = 0;
   std::string content;
-  bool        warned_missing = false;
+  // What was complained of, so that a content, or that there is none, is
+  // complained of once. Hashes: contents may be large.
+  std::set<size_t> complained;
 };
+
+bool same(const timespec& a, const timespec& b)
+{
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
 
 bool same(const Seen& seen, const struct stat& s)
 {
-  return seen.there && seen.changed.tv_sec == s.st_mtim.tv_sec &&
-         seen.changed.tv_nsec == s.st_mtim.tv_nsec && seen.size == s.st_size &&
+  // A rewrite may keep its size and modification time, never its change time.
+  return seen.there && same(seen.modified, s.st_mtim) &&
+         same(seen.changed, s.st_ctim) && seen.size == s.st_size &&
          seen.inode == s.st_ino && seen.device == s.st_dev;
 }
 
-void complain(const char* path, const std::string& why)
+void complain(Seen& seen, const char* path, const std::string& why,
+              const std::string& content)
 {
+  if (!seen.complained.insert(std::hash<std::string>()(why + content)).second)
+    return;
   log(FOLB_LOG_ERROR,
       "folbEndpointsFile %s: %s; the endpoints stay as they are", path,
       why.c_str());
@@ -61,46 +73,46 @@ void take(Runtime& runtime, Seen& seen, bool first)
 {
   const char* path = runtime.config().endpoints_file;
   struct stat s {};
+  std::string content, why;
   if (stat(path, &s)) {
-    if (seen.there || !seen.warned_missing)
-      complain(path, strerror(errno));
-    seen.there          = false;
-    seen.warned_missing = true;
+    seen.there = false;
     seen.content.clear();
+    complain(seen, path, strerror(errno), "");
     return;
   }
   if (same(seen, s))
     return;
-  std::string content, why;
-  const bool  readable = read_file(path, content, why);
-  const bool  changed  = !seen.there || content != seen.content;
-  seen.there           = true;
-  seen.changed         = s.st_mtim;
-  seen.size            = s.st_size;
-  seen.inode           = s.st_ino;
-  seen.device          = s.st_dev;
-  if (!readable) {
-    complain(path, why);
+  seen.there = read_file(path, content, why);
+  if (!seen.there) {
+    complain(seen, path, why, "");
     return;
   }
-  if (!changed)
+  seen.modified = s.st_mtim;
+  seen.changed  = s.st_ctim;
+  seen.size     = s.st_size;
+  seen.inode    = s.st_ino;
+  seen.device   = s.st_dev;
+  if (content == seen.content && !first)
     return;
-  seen.content              = content;
-  folb_member_list* list    = nullptr;
+  seen.content           = content;
+  folb_member_list* list = nullptr;
   folb_error        error{};
   if (folb_members_parse_file(nullptr, content.data(), content.size(), &list,
                               &error)) {
-    complain(path, error.msg);
+    complain(seen, path, error.msg, content);
     return;
   }
-  warn_of_duplicates("folbEndpointsFile", *list);
   if (!folb_members_count(list))
-    complain(path, "it lists no endpoint");
-  else if (folb_engine_set_source(runtime.engine(), FOLB_SOURCE_FILE, list))
-    complain(path, "out of memory");
-  else if (runtime.note_change(); !first)
-    log(FOLB_LOG_CONFIG, "folbEndpointsFile %s: %u endpoints taken", path,
-        folb_members_count(list));
+    complain(seen, path, "it lists no endpoint", "");
+  else if (warn_of_duplicates("folbEndpointsFile", *list);
+           folb_engine_set_source(runtime.engine(), FOLB_SOURCE_FILE, list))
+    complain(seen, path, "out of memory", content);
+  else {
+    runtime.note_change();
+    if (!first)
+      log(FOLB_LOG_CONFIG, "folbEndpointsFile %s: %u endpoints taken", path,
+          folb_members_count(list));
+  }
   folb_members_free(nullptr, list);
 }
 

@@ -210,6 +210,9 @@ FOLB_API enum folb_managed folb_ref_managed(struct folb_ref *ref,
  * the cluster when ep is a member the reference does not name. */
 FOLB_API uint32_t folb_ref_profile(const struct folb_ref      *ref,
                                    const struct folb_endpoint *ep);
+/* Until when names that leave it undecided may be waited for: 1 s from when
+ * each was first asked for; 0: there are none. */
+FOLB_API uint64_t folb_ref_names_until(struct folb_ref *ref);
 /* The same when nobody waits for names any longer: by what is known now. */
 FOLB_API enum folb_managed folb_ref_settle(struct folb_ref *ref);
 
@@ -256,6 +259,13 @@ FOLB_API enum folb_status folb_call_begin(struct folb_call *call,
  * is over.  `answered` in folb_ref_spec is call->endpoint until then: call
  * it after results were unmarshalled. */
 FOLB_API void folb_call_succeeded(struct folb_call *call, uint64_t now_ms);
+/* Does to the endpoint what the outcome does, if that is an ejection, before
+ * the connection is given back: whoever waits for one leaves.  May be called
+ * ahead of folb_call_failed() with the same outcome, which then does not do it
+ * again. */
+FOLB_API void folb_call_note_failed(struct folb_call *call,
+                                    enum folb_outcome outcome,
+                                    uint64_t          now_ms);
 /* The attempt failed.  NEXT and SAME: call->endpoint is the endpoint to use;
  * SLEEP: sleep, then folb_call_resume(); RAISE: the invocation is over. */
 FOLB_API enum folb_action folb_call_failed(struct folb_call *call,
@@ -277,6 +287,7 @@ struct folb_cap {
   uint64_t          until_ms; /* UINT64_MAX: no limit                        */
   enum folb_outcome timed_out; /* CONNECT_FAILED, CONNECT_CUT or
                                   DEADLINE_CONNECT                           */
+  bool app; /* the limit is the application's connect timeout               */
 };
 /* app_connect_ms: clientConnectTimeOutPeriod, 0 = none. */
 FOLB_API struct folb_cap folb_call_cap(const struct folb_call *call,

@@ -221,7 +221,7 @@ TEST_F(Lost, T25_OnewaysAreNeverSentTwice)
   client_->Open(cluster["A"].Ior());
   EXPECT_EQ("sent=3", client_->Call("0", "note", 3, 1, "one").text);
   EXPECT_EQ("A=1", Call());
-  EXPECT_EQ(3u, Executed(dir_, "one"));
+  EXPECT_TRUE(Eventually([&] { return Executed(dir_, "one") == 3; }));
   cluster["A"].Kill();
   EXPECT_EQ("sent=3", client_->Call("0", "note", 3, 1, "two").text);
   EXPECT_TRUE(
@@ -237,8 +237,8 @@ TEST_F(Lost, T77_AServerThatRefusesAHugeRequestStopsTheCall)
   client_->Open(cluster["A"].Ior());
   EXPECT_EQ("A=1", Call());
   const std::string answer = Call("put", "100000");
-  EXPECT_EQ('!', answer[0]) << answer;
-  EXPECT_FALSE(Has(answer, "/NO")) << answer;
+  // MAYBE, or MarshalArguments/NO when the send itself failed everywhere.
+  EXPECT_EQ(0u, answer.find("!COMM_FAILURE_")) << answer;
   // A send that fails counts as not executed and goes on once; it does not
   // go round.
   std::map<int, long> connects = client_->Connects();
