@@ -255,6 +255,7 @@ struct CapCase {
   bool         last; // B: no other one is left
   uint64_t     ms;   // 0: no limit
   folb_outcome outcome;
+  bool         by_app;
 };
 
 TEST_F(CallTest, Caps)
@@ -263,26 +264,26 @@ TEST_F(CallTest, Caps)
   const folb_outcome kCut      = FOLB_OUTCOME_CONNECT_CUT;
   const folb_outcome kDeadline = FOLB_OUTCOME_DEADLINE_CONNECT;
   const CapCase      cases[]   = {
-             {nullptr, 0, 0, false, 1500, kOurs},
-             {nullptr, 0, 0, true, 10000, kOurs},
-             {"1500", 0, 0, true, 1500, kOurs},
-             {"300", 0, 0, false, 300, kOurs},
-             {"300", 299, 0, false, 299, kCut},
-             {"300", 300, 0, false, 300, kOurs},
-             {"300", 301, 0, false, 300, kOurs},
-             {nullptr, 2000, 0, false, 1500, kOurs},
-             {nullptr, 2000, 0, true, 2000, kOurs},
-             {nullptr, 1000, 0, true, 1000, kCut},
-             {"0", 0, 0, false, 0, kOurs},
-             {"0", 700, 0, false, 700, kCut},
-             {"0", 0, 1000, false, 500, kCut},
-             {"0", 0, 1000, true, 1000, kDeadline},
-             {"300", 0, 600, false, 300, kOurs},
-             {"300", 0, 599, false, 299, kCut},
-             {"300", 0, 301, true, 300, kOurs},
-             {"300", 0, 300, true, 300, kDeadline},
-             {"300", 5000, 200, true, 200, kDeadline},
-             {nullptr, 0, 8000, true, 8000, kDeadline},
+             {nullptr, 0, 0, false, 1500, kOurs, false},
+             {nullptr, 0, 0, true, 10000, kOurs, false},
+             {"1500", 0, 0, true, 1500, kOurs, false},
+             {"300", 0, 0, false, 300, kOurs, false},
+             {"300", 299, 0, false, 299, kCut, true},
+             {"300", 300, 0, false, 300, kOurs, false},
+             {"300", 301, 0, false, 300, kOurs, false},
+             {nullptr, 2000, 0, false, 1500, kOurs, false},
+             {nullptr, 2000, 0, true, 2000, kOurs, true},
+             {nullptr, 1000, 0, true, 1000, kCut, true},
+             {"0", 0, 0, false, 0, kOurs, false},
+             {"0", 700, 0, false, 700, kCut, true},
+             {"0", 0, 1000, false, 500, kCut, false},
+             {"0", 0, 1000, true, 1000, kDeadline, false},
+             {"300", 0, 600, false, 300, kOurs, false},
+             {"300", 0, 599, false, 299, kCut, false},
+             {"300", 0, 301, true, 300, kOurs, false},
+             {"300", 0, 300, true, 300, kDeadline, false},
+             {"300", 5000, 200, true, 200, kDeadline, false},
+             {nullptr, 0, 8000, true, 8000, kDeadline, false},
   };
   for (const CapCase &c : cases) {
     if (c.connect != nullptr)
@@ -305,8 +306,38 @@ TEST_F(CallTest, Caps)
     EXPECT_EQ(c.outcome, cap.timed_out)
         << (c.connect ? c.connect : "-") << " " << c.app << " " << c.left << " "
         << c.last;
+    EXPECT_EQ(c.by_app, cap.app)
+        << (c.connect ? c.connect : "-") << " " << c.app << " " << c.left << " "
+        << c.last;
     folb_call_abandon(&call);
   }
+}
+
+TEST_F(CallTest, NotedFailureEjectsAtOnceAndOnlyOnce)
+{
+  Make("ordered", "A,B", {{"folbEject", "1000:64000"}});
+  Ref       ref = Open("A");
+  folb_call call;
+  ASSERT_EQ(FOLB_OK, Begin(&call, ref));
+  folb_call_note_failed(&call, FOLB_OUTCOME_REPLY_TRANSIENT, host_.now());
+  folb_call_note_failed(&call, FOLB_OUTCOME_CONNECT_CUT, host_.now());
+  EXPECT_EQ(FOLB_STATE_USABLE, Stat('A').state);
+  folb_call_note_failed(&call, FOLB_OUTCOME_CONNECT_FAILED, host_.now());
+  EXPECT_EQ(FOLB_STATE_EJECTED, Stat('A').state);
+  EXPECT_EQ(1u, Stat('A').outstanding);
+  EXPECT_EQ(FOLB_ACTION_NEXT,
+            folb_call_failed(&call, FOLB_OUTCOME_CONNECT_FAILED, host_.now()));
+  EXPECT_EQ(1u, Stat('A').ejections);
+  folb_call_succeeded(&call, host_.now());
+  host_.Advance(3000);
+  ref = Open("A"); // the trial: noted, it doubles once
+  ASSERT_EQ(FOLB_OK, Begin(&call, ref));
+  EXPECT_EQ('A', Letter(call.endpoint));
+  folb_call_note_failed(&call, FOLB_OUTCOME_CONNECT_FAILED, host_.now());
+  EXPECT_EQ(FOLB_ACTION_NEXT,
+            folb_call_failed(&call, FOLB_OUTCOME_CONNECT_FAILED, host_.now()));
+  EXPECT_EQ(2u, Stat('A').ejections);
+  folb_call_succeeded(&call, host_.now());
 }
 
 TEST_F(CallTest, AnEjectedOtherIsNoReasonToHalve)

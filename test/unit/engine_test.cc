@@ -147,6 +147,26 @@ TEST_F(LifeTest, AChildOfForkHasASequenceOfItsOwn)
   EXPECT_EQ("ABCDEFGHIJKLMNOPQRST", Sorted(parent));
 }
 
+TEST_F(LifeTest, AChildOfForkHasNoCallOrTrialOfOtherThreads)
+{
+  Make("ordered", "A,B", {{"folbEject", "1000:1000"}});
+  Ref ref = Open("A");
+  EXPECT_EQ("AB", Invoke(ref, {{'A', FOLB_OUTCOME_CONNECT_FAILED}}));
+  host_.Advance(2000);
+  folb_call trial, other;
+  Ref       fresh = Open("A");
+  ASSERT_EQ(FOLB_OK, Begin(&trial, fresh));
+  ASSERT_EQ(FOLB_OK, Begin(&other, ref));
+  EXPECT_EQ('A', Letter(trial.endpoint));
+  EXPECT_EQ(1u, Stat('A').outstanding);
+  EXPECT_EQ("B", Invoke(Open("A")));
+  folb_engine_before_fork(engine_);
+  folb_engine_after_fork(engine_, true);
+  EXPECT_EQ(0u, Stat('A').outstanding);
+  EXPECT_EQ(0u, Stat('B').outstanding);
+  EXPECT_EQ("A", Invoke(Open("A")));
+}
+
 TEST_F(LifeTest, TwoEnginesFork)
 {
   Make("per-request", "A,B");

@@ -53,18 +53,20 @@ TEST_F(MembershipTest, StatsAreInTheOrderOfTheConfiguration)
   EXPECT_EQ(2, seen);
 }
 
-TEST_F(MembershipTest, TheFirstSourceKeepsAnAddress)
+TEST_F(MembershipTest, OfTwoSourcesTheLargerWeightAndTheFirstCluster)
 {
   Make("ic-based", "A*7,B;C");
   (void)host_.TakeLog();
   ASSERT_EQ(FOLB_OK, Set("A*9,C,D", FOLB_SOURCE_FILE));
-  EXPECT_EQ(7u, Stat('A').weight);
+  EXPECT_EQ(9u, Stat('A').weight);
   EXPECT_EQ("2", Stats()[Address('C')].cluster);
   const std::string log = host_.TakeLog();
   EXPECT_NE(std::string::npos,
             log.find("1: endpoint 10.0.0.1:2809 is listed by two sources"));
   EXPECT_NE(std::string::npos,
             log.find("1: endpoint 10.0.0.3:2809 is in two clusters"));
+  ASSERT_EQ(FOLB_OK, Set("A*5,C", FOLB_SOURCE_FILE));
+  EXPECT_EQ(7u, Stat('A').weight);
   ASSERT_EQ(FOLB_OK, Set("A*9,C", FOLB_SOURCE_FILE));
   EXPECT_EQ(std::string::npos, host_.TakeLog().find("1: "));
   ASSERT_EQ(FOLB_OK, Set("B"));

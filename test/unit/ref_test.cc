@@ -202,6 +202,25 @@ TEST_F(RefTest, MemberNamesAreAskedForAtOnceOwnNamesAtACall)
   EXPECT_EQ(FOLB_UNMANAGED, Managed(ref, true));
 }
 
+TEST_F(RefTest, FirstAnswersAreWaitedForOneSecondFromWhenTheyWereAskedFor)
+{
+  Make("ordered", "db1.test:2809,A");
+  const uint64_t asked = host_.now();
+  Ref            one = Texts({"own.test:2809"}), two = Texts({"X:1"});
+  EXPECT_EQ(asked + 1000, folb_ref_names_until(one.get()));
+  host_.Advance(400);
+  EXPECT_EQ(FOLB_UNDECIDED, Managed(one, true));
+  EXPECT_EQ(asked + 1400, folb_ref_names_until(one.get()));
+  EXPECT_EQ(asked + 1000, folb_ref_names_until(two.get()));
+  host_.Advance(400);
+  EXPECT_EQ(FOLB_UNDECIDED, Managed(one, true));
+  EXPECT_EQ(asked + 1400, folb_ref_names_until(one.get()));
+  Answer("own.test", {});
+  EXPECT_EQ(asked + 1000, folb_ref_names_until(one.get()));
+  Answer("db1.test", {"10.5.0.1"});
+  EXPECT_EQ(0u, folb_ref_names_until(one.get()));
+}
+
 TEST_F(RefTest, MatchesByWhatNamesResolveTo)
 {
   Make("ordered", "db1.test:2809,10.5.0.2:2809,[2001:db8::3]:2809");
