@@ -98,6 +98,18 @@ bool Channel::retire()
   return true;
 }
 
+namespace {
+
+// With calls interleaved, pending octets may be another call's reply.
+bool shared(omni::giopStrand& strand)
+{
+  omni_tracedmutex_lock lock(*omni::omniTransportLock);
+  omni::giopStreamList* only = strand.clients.next;
+  return only != &strand.clients && only->next != &strand.clients;
+}
+
+} // namespace
+
 // The connection at hand is to be looked at before it is used. Ends: every
 // round but the last one gives a dead connection back.
 omni::GIOP_C& Channel::acquire_checked(omni::GIOP_C&  first,
@@ -108,9 +120,7 @@ omni::GIOP_C& Channel::acquire_checked(omni::GIOP_C&  first,
     auto*             connection = static_cast<Connection*>(strand.connection);
     if (!connection)
       return *giop;
-    // With calls interleaved, pending octets may be another call's reply.
-    omni::giopStreamList* only = strand.clients.next;
-    if (only != &strand.clients && only->next != &strand.clients)
+    if (!orbParameters::oneCallPerConnection && shared(strand))
       return *giop;
     if (!fresh_only && connection->peek() == Connection::Peer::alive) {
       connection->used(request.now, runtime_.idle_check_ms());
