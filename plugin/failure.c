@@ -283,10 +283,20 @@ void folb_call_abandon(struct folb_call *call)
   folb_outbox_deliver(&out);
 }
 
-bool folb_call_ejected(const struct folb_call *call)
+bool folb_call_ejected(const struct folb_call *call, uint64_t now_ms)
 {
-  return call->epoch !=
-         atomic_load_explicit(&call->endpoint->epoch, memory_order_acquire);
+  struct folb_engine         *engine = call->ref->engine;
+  const struct folb_endpoint *ep     = call->endpoint;
+  bool                        better;
+
+  if (call->epoch == atomic_load_explicit(&ep->epoch, memory_order_acquire))
+    return false;
+  folb_lock(engine);
+  better = !folb_health_usable(&ep->health, now_ms) &&
+           folb_another_locked(call, FOLB_TRIED | FOLB_GONE, true, true,
+                               now_ms);
+  folb_unlock(engine);
+  return better;
 }
 
 /* ---- the cap of a connect ---------------------------------------------------

@@ -215,6 +215,11 @@ omni::giopActiveConnection* Channel::connect(CORBA::ULong strand_flags,
 {
   Attempt& attempt = *current_attempt;
   background_ensure(runtime_);
+  // Chosen before another thread found it dead: once is enough for that.
+  if (folb_call_ejected(attempt.call, now_ms())) {
+    attempt.connect = FOLB_OUTCOME_EJECTED_MEANWHILE;
+    return nullptr;
+  }
   folb_cap    cap  = folb_call_cap(attempt.call, now_ms(), app_connect_ms());
   bool        late = false, failed = false;
   AddressList list = addresses(cap.until_ms, late, failed);

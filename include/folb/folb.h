@@ -277,9 +277,10 @@ FOLB_API enum folb_status folb_call_resume(struct folb_call *call,
 /* The invocation ends without a verdict on the endpoint (a local exception,
  * shutdown); after it, as after RAISE and succeeded, call is dead. */
 FOLB_API void folb_call_abandon(struct folb_call *call);
-/* Whether the endpoint was ejected or avoided since the attempt began: then
- * a call that waits for one of its connections leaves the wait. */
-FOLB_API bool folb_call_ejected(const struct folb_call *call);
+/* Whether the endpoint was ejected or avoided since the attempt began, and
+ * another one is usable: then the call had better not connect to it, but go on
+ * with FOLB_OUTCOME_EJECTED_MEANWHILE. */
+FOLB_API bool folb_call_ejected(const struct folb_call *call, uint64_t now_ms);
 
 /* How long the connect of the current attempt may take, and what its end by
  * that limit means. */

@@ -78,7 +78,8 @@ struct folb_env {
    * by folb_host_answer().  Must not block.  NULL: no name ever resolves. */
   void (*resolve)(void *arg, const char *host);
   /* The endpoint was ejected (not: avoided): whoever waits for one of its
-   * connections is to leave.  user: see folb_endpoint_set_user().  NULL: nothing. */
+   * connections is to leave.  user: see folb_endpoint_set_user().  NULL:
+   * nothing. */
   void (*endpoint_ejected)(void *arg, void *user);
   /* The endpoint is used no longer: release what hangs on user.  Called with
    * no lock of ours held; may be called from folb_ref_release(),

@@ -212,7 +212,7 @@ static void call_step(struct world *w, struct running *r, unsigned how)
       begun(w, r);
     return;
   }
-  (void)folb_call_ejected(&r->call);
+  (void)folb_call_ejected(&r->call, w->now_ms);
   (void)folb_ref_profile(r->ref, r->call.endpoint);
   if (how % 3 == 0) {
     folb_call_succeeded(&r->call, w->now_ms);

@@ -278,9 +278,9 @@ TEST_F(EjectionTest, TellsTheHostWithoutALock)
   EXPECT_EQ(&user, folb_endpoint_set_user(call.endpoint, &other));
   EXPECT_TRUE(folb_endpoint_usable(call.endpoint));
   folb_endpoint *a = call.endpoint;
-  EXPECT_FALSE(folb_call_ejected(&call));
+  EXPECT_FALSE(folb_call_ejected(&call, host_.now()));
   (void)Invoke(OpenFixed("A"), Down("A"));
-  EXPECT_TRUE(folb_call_ejected(&call));
+  EXPECT_TRUE(folb_call_ejected(&call, host_.now()));
   EXPECT_FALSE(folb_endpoint_usable(a));
   EXPECT_EQ(std::vector<void *>{&user}, host_.TakeEjected());
   auto events = host_.TakeEvents();
@@ -307,6 +307,20 @@ TEST_F(EjectionTest, TellsTheHostWithoutALock)
   EXPECT_EQ(1000u, events[0].ms);
 }
 
+TEST_F(EjectionTest, ACallStaysWhereNoOtherIsUsable)
+{
+  Make("ordered", "A,B");
+  folb_call call;
+  Ref       ref = Open("A");
+  ASSERT_EQ(FOLB_OK, Begin(&call, ref));
+  (void)Invoke(OpenFixed("B"), Down("B"));
+  (void)Invoke(OpenFixed("A"), Down("A"));
+  EXPECT_FALSE(folb_call_ejected(&call, host_.now()));
+  host_.Advance(5000);
+  EXPECT_FALSE(folb_call_ejected(&call, host_.now())) << "A is usable again";
+  folb_call_succeeded(&call, host_.now());
+}
+
 TEST_F(EjectionTest, ATrialCallIsNotEjectedByItsOwnState)
 {
   Make("ordered", "A,B");
@@ -315,7 +329,7 @@ TEST_F(EjectionTest, ATrialCallIsNotEjectedByItsOwnState)
   folb_call trial;
   Ref       ref = Open("A");
   ASSERT_EQ(FOLB_OK, Begin(&trial, ref));
-  EXPECT_FALSE(folb_call_ejected(&trial));
+  EXPECT_FALSE(folb_call_ejected(&trial, host_.now()));
   folb_call_succeeded(&trial, host_.now());
 }
 
