@@ -168,4 +168,23 @@ TEST_F(Api, EventsAreReported)
             client.Ask("api_events"));
 }
 
+TEST_F(Api, TheEventCallbackMayCallTheApiItself)
+{
+  Port   dead;
+  Client client(dir_, Config("ordered", dead.Address() + "," + Both()));
+  client.Ask("api_watch");
+  client.Ask("api_react " + b_.Address());
+  client.Open(IorAt(kFakeKey, dead.Number()));
+  // An event of a call.
+  EXPECT_EQ("A=1", client.Call("0", "whoami").text);
+  EXPECT_EQ("ejected D;weight B;weight B;set_weight ok;drain ok;",
+            Events(client, {{"D", dead.Address()}, {"B", b_.Address()}}));
+  EXPECT_TRUE(Has(StatsOf(client, b_.Address()), "weight=0 drained"))
+      << StatsOf(client, b_.Address());
+  // An event of a call of the API on the same thread.
+  EXPECT_EQ("ok", client.Ask("api_add_endpoint " + c_.Address()));
+  EXPECT_EQ("added C;weight B;weight B;set_weight ok;drain ok;",
+            Events(client, {{"C", c_.Address()}, {"B", b_.Address()}}));
+}
+
 } // namespace folbtest

@@ -14,6 +14,8 @@ namespace {
 
 std::mutex  event_lock;
 std::string &events = *new std::string;
+// What the callback itself weighs and drains; "" = nothing.
+std::string &reacts_on = *new std::string;
 
 template <class F> F *Find(const char *name)
 {
@@ -65,13 +67,34 @@ std::string Stats(Arguments &)
   return status == FOLB_OK ? text.str() : Status(status);
 }
 
+// Calls the C API from within its own callback.
+std::string React(const std::string &address)
+{
+  const std::string weighed =
+      Status(Find<int(const char *, unsigned)>("omnifolb_set_weight")(
+          address.c_str(), 7));
+  const std::string drained =
+      Status(Find<int(const char *)>("omnifolb_drain")(address.c_str()));
+  return "set_weight " + weighed + ";drain " + drained + ";";
+}
+
 void OnEvent(void *, const struct folb_event *e)
 {
   static const char *const types[] = {"?",       "ejected", "avoided",
                                       "restored", "added",  "removed",
                                       "weight"};
+  std::string address;
+  {
+    const std::lock_guard<std::mutex> g(event_lock);
+    events += std::string(types[e->type]) + " " + e->endpoint + ";";
+    if (e->type != FOLB_EVENT_WEIGHT)
+      address = reacts_on;
+  }
+  if (address.empty())
+    return;
+  const std::string                 said = React(address);
   const std::lock_guard<std::mutex> g(event_lock);
-  events += std::string(types[e->type]) + " " + e->endpoint + ";";
+  events += said;
 }
 
 } // namespace
@@ -112,6 +135,13 @@ void AddApi(Commands &to)
   to["api_watch"] = [](Arguments &) {
     using Function = int(void (*)(void *, const struct folb_event *), void *);
     return Status(Find<Function>("omnifolb_on_event")(OnEvent, nullptr));
+  };
+  // api_react ADDRESS: the callback weighs and drains it at each event but
+  // those of weights
+  to["api_react"] = [](Arguments &in) {
+    const std::lock_guard<std::mutex> g(event_lock);
+    reacts_on = Word(in);
+    return std::string("ok");
   };
   to["api_events"] = [](Arguments &) {
     const std::lock_guard<std::mutex> g(event_lock);

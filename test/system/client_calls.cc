@@ -226,6 +226,26 @@ std::string Churn(Arguments &in)
   return "errors=" + std::to_string(errors);
 }
 
+// Executes a command again and again on several threads.
+std::string Repeat(Arguments &in)
+{
+  const double ms      = static_cast<double>(Number(in, 0));
+  const long   threads = Number(in, 1);
+  std::string  command;
+  std::getline(in >> std::ws, command);
+  const double             start = NowMs();
+  std::atomic<long>        errors{0};
+  std::vector<std::thread> all;
+  for (long t = 0; t < threads; t++)
+    all.emplace_back([&] {
+      while (!stopped && NowMs() - start < ms)
+        errors += Guarded([&] { return Execute(command); })[0] == '!';
+    });
+  for (std::thread &t : all)
+    t.join();
+  return "errors=" + std::to_string(errors);
+}
+
 std::string Map(Arguments &in)
 {
   std::string text;
@@ -290,6 +310,8 @@ void AddCalls(Commands &to)
   to["call"] = [](Arguments &in) { return Calls(in, false); };
   // during REFS OP MS [THREADS [ARG]]: the same until MS have passed
   to["during"] = [](Arguments &in) { return Calls(in, true); };
+  // repeat MS THREADS COMMAND: until MS have passed
+  to["repeat"] = Repeat;
   // churn URI N THREADS: references come and go
   to["churn"] = Churn;
   // map REFS: who serves each of them

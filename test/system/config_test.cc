@@ -247,4 +247,27 @@ TEST_F(Configuration, TheSameSeedGivesTheSameChoices)
     EXPECT_EQ(first, map());
 }
 
+TEST_F(Configuration, AnEmptyArgumentMayPrecedeAnother)
+{
+  FakeServer a(AnswerWith("A"));
+  EXPECT_EQ("A=1", Served({"ORBfolbPolicy=ordered"},
+                          {"-ORBfolbEndpoints", "", "-ORBfolbEndpoints",
+                           dead_.Address() + "," + a.Address()}));
+}
+
+TEST_F(Configuration, TheLineAtLevelTwoNamesEveryEndpoint)
+{
+  Strings list;
+  for (int port = 5001; port <= 5120; port++)
+    list.push_back("127.0.0.1:" + std::to_string(port));
+  Client client(dir_, Config("ordered", Join(list), {"ORBtraceLevel=2"}));
+  client.Ask("facts");
+  const std::string said  = client.Errors();
+  const size_t      begin = said.find(" active: ");
+  ASSERT_NE(std::string::npos, begin) << said;
+  const std::string line = said.substr(begin, said.find('\n', begin) - begin);
+  for (const std::string &address : list)
+    EXPECT_TRUE(Has(line, address)) << address << " in " << line;
+}
+
 } // namespace folbtest

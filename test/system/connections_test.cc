@@ -143,6 +143,7 @@ TEST_F(Connections, IdleCheck_DeadBehindPendingOctets)
                              {kNoLocate, "ORBfolbIdleCheck=0"}));
   client.Open(a.IorOf(kFakeKey));
   EXPECT_EQ("A=1", client.Call("0", "whoami").text);
+  ASSERT_TRUE(Eventually([&] { return a.Closed() == 1; }));
   EXPECT_EQ("A=1", client.Call("0", "whoami").text);
   EXPECT_EQ(2u, a.Connections());
 }

@@ -256,4 +256,37 @@ TEST_F(Deadline, T55_AThreadStuckInAConnectDelaysNobody)
   EXPECT_GE(stuck.ms, 1000);
 }
 
+TEST_F(Deadline, OfOneCallEndsNoOtherThatWaitsForTheConnection)
+{
+  FakeServer late(AnswerWith("late"), FakeServer::kLate);
+  Client     client(dir_, Config("ordered", late.Address(),
+                                 {kNoLocate,
+                                  "ORBmaxGIOPConnectionPerServer=1"}));
+  client.Open(late.IorOf(kFakeKey), 2);
+  client.Ask("object_timeout 0 150");
+  client.Begin("call 0 whoami");
+  EXPECT_TRUE(Eventually([&] { return client.Connects()[late.Number()] > 0; }));
+  client.Begin("call 1 whoami");
+  const std::string timed = client.Join().text;
+  EXPECT_EQ(0u, timed.find("!TIMEOUT")) << timed;
+  late.Open();
+  EXPECT_EQ("late=1", client.Join().text);
+}
+
+TEST_F(Deadline, TheApplicationsConnectTimeoutEndsTheLastCandidateAsItsOwn)
+{
+  BlackHole     hole;
+  const Strings env = {"ORBclientConnectTimeOutPeriod=1800"};
+  Client        timeout(dir_, Config("ordered", hole.Address(), env));
+  Client        transient(dir_,
+                          Config("ordered", hole.Address(),
+                                 {env[0], "ORBthrowTransientOnTimeOut=1"}));
+  for (Client *client : {&timeout, &transient}) {
+    client->Open(IorAt(kFakeKey, hole.Number()));
+    client->Begin("call 0 whoami");
+  }
+  EXPECT_EQ("!TIMEOUT_CallTimedOutOnClient/NO=1", timeout.Join().text);
+  EXPECT_EQ("!TRANSIENT_CallTimedout/NO=1", transient.Join().text);
+}
+
 } // namespace folbtest

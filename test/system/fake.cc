@@ -28,19 +28,26 @@ static int Connect(int fd, int port)
   return connect(fd, reinterpret_cast<const sockaddr *>(&a), sizeof a);
 }
 
-BlackHole::BlackHole() : listener_(port_.Listen(0))
+// Fills the backlog of a port that listens with none.
+static std::vector<Descriptor> Fill(int port)
 {
+  std::vector<Descriptor> fillers;
   for (int i = 0; i < 50; i++) {
     Descriptor fd(
         socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    Connect(fd.Get(), port_.Number());
+    Connect(fd.Get(), port);
     pollfd     p    = {fd.Get(), POLLOUT, 0};
     const bool full = poll(&p, 1, 200) == 0;
-    fillers_.push_back(std::move(fd));
+    fillers.push_back(std::move(fd));
     if (full)
-      return;
+      return fillers;
   }
   throw std::runtime_error("the backlog does not fill");
+}
+
+BlackHole::BlackHole()
+    : listener_(port_.Listen(0)), fillers_(Fill(port_.Number()))
+{
 }
 
 static void MakePipe(Descriptor &read_end, Descriptor &write_end)
@@ -86,9 +93,12 @@ static void MakeReset(int fd)
 // ---- FakeServer
 
 FakeServer::FakeServer(Script script, Greeting greeting)
-    : listener_(port_.Listen(128)), script_(std::move(script)),
-      greeting_(greeting)
+    : listener_(port_.Listen(greeting == kLate ? 0 : 128)),
+      script_(std::move(script)), greeting_(greeting),
+      open_(greeting != kLate)
 {
+  if (greeting == kLate)
+    fillers_ = Fill(port_.Number());
   MakePipe(wake_read_, wake_write_);
   thread_ = std::thread([this] { Run(); });
 }
@@ -143,6 +153,12 @@ size_t FakeServer::Count(const std::string &operation) const
   return n;
 }
 
+void FakeServer::Open()
+{
+  open_ = true;
+  Wake(wake_write_);
+}
+
 void FakeServer::CloseIdle(bool orderly)
 {
   close_ = orderly ? 2 : 1;
@@ -158,7 +174,7 @@ void FakeServer::Greet()
   connections_++;
   if (greeting_ == kOrderlyClose)
     SendAll(peer.fd.Get(), CloseConnection());
-  if (greeting_ == kRead)
+  if (greeting_ == kRead || greeting_ == kLate)
     peers_.push_back(std::move(peer));
 }
 
@@ -206,20 +222,23 @@ void FakeServer::Run()
 {
   while (!stop_) {
     std::vector<pollfd> polled = {{wake_read_.Get(), POLLIN, 0},
-                                  {listener_.Get(), POLLIN, 0}};
+                                  {open_ ? listener_.Get() : -1, POLLIN, 0}};
     for (const Peer &peer : peers_)
       polled.push_back({peer.fd.Get(), POLLIN, 0});
     poll(polled.data(), polled.size(), -1);
     Drain(wake_read_);
     for (size_t i = polled.size(); i-- > 2;)
-      if (polled[i].revents != 0 && !Serve(peers_[i - 2]))
+      if (polled[i].revents != 0 && !Serve(peers_[i - 2])) {
         peers_.erase(peers_.begin() + static_cast<std::ptrdiff_t>(i - 2));
+        closed_++;
+      }
     if (polled[1].revents != 0)
       Greet();
     if (const int how = close_) {
       if (how == 2)
         for (const Peer &peer : peers_)
           SendAll(peer.fd.Get(), CloseConnection());
+      closed_ += peers_.size();
       peers_.clear();
       close_ = 0;
     }

@@ -42,8 +42,9 @@ class FakeServer
 public:
   // n: how many messages this server has received before this one.
   using Script = std::function<Reaction(const GiopRequest &, size_t n)>;
-  // What is done at accept, before anything is read.
-  enum Greeting { kRead, kCloseAtOnce, kOrderlyClose };
+  // What is done at accept, before anything is read.  kLate: until Open()
+  // SYNs are dropped.
+  enum Greeting { kRead, kCloseAtOnce, kOrderlyClose, kLate };
 
   explicit FakeServer(Script script, Greeting greeting = kRead);
   ~FakeServer();
@@ -59,6 +60,8 @@ public:
   size_t                   Count(const std::string &operation) const;
   size_t                   Messages() const;
   size_t                   Connections() const { return connections_; }
+  size_t                   Closed() const { return closed_; } // of these
+  void                     Open();
   // Closes what is open, as the scavenger of a server does.
   void CloseIdle(bool orderly);
 
@@ -79,9 +82,12 @@ private:
   Descriptor               wake_write_;
   Script                   script_;
   Greeting                 greeting_;
+  std::vector<Descriptor>  fillers_; // of the backlog, with kLate
+  std::atomic<bool>        open_;
   std::atomic<bool>        stop_{false};
   std::atomic<int>         close_{0}; // 1: plain, 2: orderly
   std::atomic<size_t>      connections_{0};
+  std::atomic<size_t>      closed_{0};
   mutable std::mutex       lock_;
   std::vector<GiopRequest> received_;
   std::vector<Peer>        peers_; // of the thread

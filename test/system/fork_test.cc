@@ -79,4 +79,42 @@ TEST_F(Fork, AChildFailsOverToo)
   EXPECT_EQ("B=1", client.Call("0", "whoami").text);
 }
 
+TEST_F(Fork, AChildCallsThoughAllConnectionsOfTheParentAreInUse)
+{
+  for (const char *one : {"1", "0"}) {
+    Server server(dir_, std::string("S") + one);
+    Client client(dir_, Config("ic-based", server.Address(),
+                               {std::string("ORBoneCallPerConnection=") +
+                                one}));
+    client.Open(server.Ior());
+    client.Begin("call 0 slow 1 5 1500");
+    EXPECT_TRUE(Eventually([&] { return server.Executed("slow") == 5; }));
+    EXPECT_EQ(5, client.Sockets()[server.Number()]);
+    EXPECT_EQ(server.Name() + " exit 0", client.Ask("fork call 0", 30000));
+    EXPECT_EQ(Times(server.Name(), 5), client.Join().text);
+  }
+}
+
+TEST_F(Fork, AChildMayUseTheApiThatAnotherThreadWasIn)
+{
+  Client client(dir_, Config("ordered", cluster_.Endpoints()));
+  const std::string set = "api_set_weight " + cluster_["A"].Address() + " ";
+  client.Begin("repeat 20000 1 " + set + "5");
+  for (int i = 0; i < 20; i++)
+    ASSERT_EQ("ok exit 0", client.Ask("fork do " + set + "7", 30000));
+  client.Ask("stop");
+  EXPECT_EQ("errors=0", client.JoinText());
+}
+
+TEST_F(Fork, AChildDestroysTheOrbWhoseStatisticsOthersWereReading)
+{
+  Client client(dir_, Config("ordered", cluster_.Endpoints()));
+  client.Open(cluster_.Ior());
+  client.Begin("repeat 20000 3 api_stats");
+  for (int i = 0; i < 20; i++)
+    ASSERT_EQ("A exit 0", client.Ask("fork destroy 0", 30000));
+  client.Ask("stop");
+  EXPECT_EQ("errors=0", client.JoinText());
+}
+
 } // namespace folbtest

@@ -2,6 +2,8 @@
 // LOCATION_FORWARD, of requests and of LocateRequests.
 #include "system.h"
 
+#include <future>
+
 namespace folbtest {
 
 class Forwards : public SystemTest
@@ -147,12 +149,12 @@ TEST_F(Forwards, T26_LostAtTheTargetIsNeverSentAgain)
 
 TEST_F(Forwards, T28_LoopsEndInTransient)
 {
-  std::string ior_a;
-  std::string ior_b;
-  FakeServer  a(ForwardTo([&] { return ior_b; }));
-  FakeServer  b(ForwardTo([&] { return ior_a; }));
-  ior_a       = a.IorOf(kFakeKey);
-  ior_b       = b.IorOf(kFakeKey);
+  std::promise<std::string> other;
+  const auto to_b = other.get_future().share();
+  FakeServer a(ForwardTo([to_b] { return to_b.get(); }));
+  const auto ior_a = a.IorOf(kFakeKey);
+  FakeServer b(ForwardTo([ior_a] { return ior_a; }));
+  other.set_value(b.IorOf(kFakeKey));
   auto client = Begin({a.Address()});
   client->Open(ior_a);
   const Calls calls = client->Call("0", "whoami");
@@ -164,9 +166,11 @@ TEST_F(Forwards, T28_LoopsEndInTransient)
 TEST_F(Forwards, T28_HopsAreLimited)
 {
   for (const int limit : {0, 1, 3}) {
-    std::string ior;
-    FakeServer  a(ForwardTo([&] { return ior; }));
-    ior         = a.IorOf(kFakeKey);
+    std::promise<std::string> own;
+    const auto to_a = own.get_future().share();
+    FakeServer a(ForwardTo([to_a] { return to_a.get(); }));
+    const auto ior = a.IorOf(kFakeKey);
+    own.set_value(ior);
     auto client = Begin({a.Address()}, {"ORBfolbMaxForwards=" +
                                         std::to_string(limit)});
     client->Open(ior);
@@ -235,6 +239,19 @@ TEST_F(Forwards, EachReferenceRemembersItsOwn)
   client->Open(a.IorOf(kFakeKey + "2"));
   EXPECT_EQ("target=2", client->Call("0", "whoami", 2).text);
   EXPECT_EQ("A=2", client->Call("1", "whoami", 2).text);
+}
+
+TEST_F(Forwards, AnIdempotentOperationIsSentTwiceInAll)
+{
+  FakeServer one(CloseAfterReading(Reaction::kClose));
+  FakeServer two(CloseAfterReading(Reaction::kClose));
+  FakeServer a(ForwardTo([&] { return one.IorOf(kFakeKey); }));
+  FakeServer b(ForwardTo([&] { return two.IorOf(kFakeKey); }));
+  auto       client = Begin({a.Address(), b.Address()},
+                            {"ORBfolbIdempotent=*#whoami"});
+  client->Open(a.IorOf(kFakeKey));
+  EXPECT_EQ(Times(kWaitingForReply, 1), client->Call("0", "whoami").text);
+  EXPECT_EQ(2u, one.Count("whoami") + two.Count("whoami"));
 }
 
 } // namespace folbtest

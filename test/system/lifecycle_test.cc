@@ -133,4 +133,38 @@ TEST_F(LifeCycle, OrbInitThatFailedSpoilsNoLaterOne)
   EXPECT_EQ("A=1", client.Call(client.Open(cluster.Ior()), "whoami").text);
 }
 
+TEST_F(LifeCycle, OrbInitThatFailedByAnotherKeyLeavesNoEndpoints)
+{
+  FakeServer a(AnswerWith("A"));
+  FakeServer b(AnswerWith("B"));
+  Client     client(dir_, {"ORBfolbPolicy=per-request"});
+  client.Ask("destroy");
+  const std::string failed = client.Ask(
+      "init -ORBfolbEndpoints " + a.Address() + " -ORBgiopMaxMsgSize 5");
+  EXPECT_EQ(0u, failed.find("!INITIALIZE")) << failed;
+  EXPECT_EQ("ok", client.Ask("init -ORBfolbEndpoints " + b.Address()));
+  EXPECT_EQ("B=4", client.Call(client.Open(b.IorOf(kFakeKey)), "whoami", 4)
+                       .text);
+  EXPECT_EQ(1u, Occurrences(client.Ask("api_stats"), " member "));
+  EXPECT_EQ(0u, a.Messages());
+}
+
+TEST_F(LifeCycle, WhatTheApiChangedEndsWithItsOrb)
+{
+  FakeServer a(AnswerWith("A"));
+  FakeServer b(AnswerWith("B"));
+  Client     client(dir_, Config("per-request-weighted", a.Address()));
+  EXPECT_EQ("ok", client.Ask("api_set_weight " + a.Address() + " 300"));
+  client.Ask("destroy");
+  EXPECT_EQ("ok", client.Ask("init"));
+  EXPECT_TRUE(Has(StatsOf(client, a.Address()), "weight=100 "));
+  EXPECT_EQ("ok", client.Ask("api_set_weight " + a.Address() + " 300"));
+  client.Ask("destroy");
+  EXPECT_EQ("ok", client.Ask("init -ORBfolbEndpoints " + b.Address()));
+  EXPECT_EQ("B=4", client.Call(client.Open(b.IorOf(kFakeKey)), "whoami", 4)
+                       .text);
+  EXPECT_EQ(1u, Occurrences(client.Ask("api_stats"), " member "));
+  EXPECT_EQ(0u, a.Messages());
+}
+
 } // namespace folbtest

@@ -2,6 +2,10 @@
 // folbEndpointsFile, and what changes of members do to contexts.
 #include "system.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 namespace folbtest {
 
 class Membership : public SystemTest
@@ -181,6 +185,73 @@ TEST_F(Membership, ChangesWhileThreadsCallLoseNothing)
   const Calls calls = client.Join();
   EXPECT_EQ(0, calls.Errors()) << calls.text;
   EXPECT_EQ("A=2 B=2", client.Call("0", "whoami", 4).text);
+}
+
+TEST_F(Membership, ARewriteOfEqualSizeAndTimeIsTaken)
+{
+  const std::string file = dir_.Write("members", a_.Address() + "\n");
+  Client client(dir_, {"ORBfolbPolicy=per-request",
+                       "ORBfolbEndpointsFile=" + file});
+  client.Open(ior_);
+  EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
+  const std::string text = b_.Address() + "\n";
+  struct stat       before;
+  ASSERT_EQ(0, stat(file.c_str(), &before));
+  ASSERT_EQ(static_cast<off_t>(text.size()), before.st_size);
+  const Descriptor fd(open(file.c_str(), O_WRONLY | O_CLOEXEC));
+  ASSERT_EQ(static_cast<ssize_t>(text.size()),
+            pwrite(fd.Get(), text.data(), text.size(), 0));
+  const timespec times[] = {before.st_atim, before.st_mtim};
+  ASSERT_EQ(0, futimens(fd.Get(), times));
+  EXPECT_TRUE(Soon([&] { return Serves(client, "B=4"); }));
+}
+
+TEST_F(Membership, AFileThatBecomesReadableIsTaken)
+{
+  const std::string file = dir_.Write("members", a_.Address() + "\n");
+  ASSERT_EQ(0, chmod(dir_.File("").c_str(), 0711));
+  Client client(dir_, {"ORBfolbPolicy=per-request",
+                       "ORBfolbEndpointsFile=" + file});
+  client.Open(ior_);
+  EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
+  ASSERT_EQ("ok", client.Ask("unprivileged"));
+  const std::string hidden = dir_.Write("hidden", b_.Address() + "\n");
+  ASSERT_EQ(0, chmod(hidden.c_str(), 0));
+  ASSERT_EQ(0, rename(hidden.c_str(), file.c_str()));
+  EXPECT_TRUE(Soon([&] { return Has(client.Errors(), "ermission"); }))
+      << client.Errors();
+  EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
+  ASSERT_EQ(0, chmod(file.c_str(), 0644));
+  EXPECT_TRUE(Soon([&] { return Serves(client, "B=4"); }));
+}
+
+TEST_F(Membership, ABadContentThatComesBackIsNoNewWarning)
+{
+  const std::string file = dir_.Write("members", a_.Address() + "\n");
+  Client client(dir_, {"ORBfolbEndpointsFile=" + file});
+  client.Ask("facts");
+  for (const char *bad : {"127.0.0.1:99991", "127.0.0.1:99992"}) {
+    dir_.Write("members", std::string(bad) + "\n");
+    EXPECT_TRUE(Soon([&] { return Has(client.Errors(), bad); }))
+        << client.Errors();
+  }
+  dir_.Write("members", "127.0.0.1:99991\n");
+  Watch(1200);
+  EXPECT_EQ(2u, Occurrences(client.Errors(), "folbEndpointsFile"))
+      << client.Errors();
+}
+
+TEST_F(Membership, TheLargerWeightOfTwoSourcesCountsWithOneWarning)
+{
+  const std::string file = dir_.Write("members", a_.Address() + "*300\n");
+  Client client(dir_, Config("per-request-weighted", a_.Address() + "," +
+                                                         b_.Address(),
+                             {"ORBfolbEndpointsFile=" + file}));
+  client.Open(ior_);
+  EXPECT_EQ("A=6 B=2", client.Call("0", "whoami", 8).text);
+  EXPECT_TRUE(Has(StatsOf(client, a_.Address()), "weight=300 "));
+  EXPECT_EQ(1u, Occurrences(client.Errors(), a_.Address()))
+      << client.Errors();
 }
 
 } // namespace folbtest

@@ -146,4 +146,62 @@ TEST_F(Names, T07_ANameIsResolvedAgainAfterAFailure)
       [&] { return client.Call("0", "whoami").text == "B=1"; }, 5000));
 }
 
+TEST_F(Names, T05_AllAddressesOfANameShareOneConnectCap)
+{
+  BlackHole         hole;
+  const std::string port = std::to_string(hole.Number());
+  Server            b(dir_, "B",
+                      {"-ORBendPoint", "giop:tcp:127.0.0.2:" + port});
+  Client client(dir_, Config("ordered", "two.test:" + port,
+                             {"ORBfolbConnectTimeOutPeriod=1000",
+                              Hosts("two.test 127.0.0.1 127.0.0.2\n")}));
+  client.Open(IorAt(b.Key(), hole.Number(), {}, "two.test"));
+  const Calls first = client.Call("0", "whoami");
+  EXPECT_EQ("B=1", first.text);
+  EXPECT_LE(first.ms, 1000 * kSlow);
+  // New connections go to the address that was good.
+  const Calls more = client.Call("0", "slow", 1, 5, "100");
+  EXPECT_EQ("B=5", more.text);
+  EXPECT_LE(more.max, 250 * kSlow);
+  EXPECT_GE(client.Sockets()[hole.Number()], 2);
+}
+
+TEST_F(Names, AHangingNameUnderADeadlineIsATimeoutAndOnlyAvoided)
+{
+  const std::string address = "hangs.test:" + std::to_string(a_.Number());
+  Client client(dir_, Config("ordered", address,
+                             {kNoLocate, "ORBclientCallTimeOutPeriod=300",
+                              Hosts("hangs.test +10000 127.0.0.1\n")}));
+  client.Ask("api_watch");
+  client.Open(IorAt(kFakeKey, a_.Number(), {}, "hangs.test"));
+  const Calls calls = client.Call("0", "whoami");
+  EXPECT_EQ(0u, calls.text.find("!TIMEOUT_CallTimedOut")) << calls.text;
+  EXPECT_TRUE(Has(calls.text, "/NO=1")) << calls.text;
+  EXPECT_LE(calls.ms, 400 * kSlow);
+  EXPECT_FALSE(Has(client.Ask("api_events"), "ejected"));
+}
+
+TEST_F(Names, AHangingNameUnderOurCapIsConnectFailed)
+{
+  const std::string address = "hangs.test:" + std::to_string(a_.Number());
+  Client client(dir_, Config("ordered", address,
+                             {"ORBfolbConnectTimeOutPeriod=300",
+                              Hosts("hangs.test +10000 127.0.0.1\n")}));
+  client.Open(IorAt(kFakeKey, a_.Number(), {}, "hangs.test"));
+  EXPECT_EQ(Times(kConnectFailed, 1), client.Call("0", "whoami").text);
+}
+
+TEST_F(Names, ANameThatNeverAnswersCostsAllReferencesOneSecondTogether)
+{
+  Client client(dir_, Config("ordered", "never.test:5," + b_.Address(),
+                             {Hosts("never.test +30000 127.0.0.1\n")}));
+  const double start = NowMs();
+  for (int i = 0; i < 5; i++) {
+    const Calls calls = client.Call(client.Open(a_.IorOf(kFakeKey)), "whoami");
+    EXPECT_EQ("A=1", calls.text);
+    EXPECT_LE(calls.ms, (i == 0 ? 1100 : 100) * kSlow);
+  }
+  EXPECT_LE(NowMs() - start, 1200 * kSlow);
+}
+
 } // namespace folbtest
