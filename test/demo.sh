@@ -16,24 +16,8 @@ build_preset release omnifolb4 demo_server demo_client
 
 bin=$PWD/build/release/bin
 host=127.0.0.1
-work=$(mktemp -d)
-pids=
-end() {
-  trap - EXIT INT TERM
-  for pid in $pids; do
-    kill -9 "$pid" 2>/dev/null || :
-  done
-  wait
-  rm -rf "$work"
-}
-trap end EXIT
-trap 'exit 130' INT TERM
-for name in $(env | sed -n 's/^\(ORB[A-Za-z]*\)=.*/\1/p'); do
-  unset "$name"
-done
-OMNIORB_CONFIG=/dev/null
-export OMNIORB_CONFIG
-ulimit -c 0
+make_work
+clean_environment
 
 # shellcheck disable=SC2046  # words: port numbers
 set -- "${1:-}" $(free_ports 4)

@@ -60,6 +60,35 @@ build_preset() {
   }
 }
 
+# Nothing the user has set for ORBs of their own reaches those of the tests.
+clean_environment() {
+  unset LD_PRELOAD
+  for name in $(env | sed -n 's/^\(ORB[A-Za-z]*\)=.*/\1/p'); do
+    unset "$name"
+  done
+  OMNIORB_CONFIG=/dev/null
+  export OMNIORB_CONFIG
+  ulimit -c 0
+}
+
+# make_work: $work is a directory which goes, with the processes whose ids
+# were added to $pids, when the script ends.
+make_work() {
+  pids=
+  work=$(mktemp -d)
+  trap end_work EXIT
+  trap 'exit 130' INT TERM
+}
+
+end_work() {
+  trap - EXIT INT TERM
+  for pid in $pids; do
+    kill -9 "$pid" 2>/dev/null || :
+  done
+  wait
+  rm -rf "$work"
+}
+
 # free_ports N: N free TCP ports below the ephemeral range, so that nobody
 # gets them for an outgoing connection while their server is dead.
 free_ports() {

@@ -14,11 +14,7 @@ passed=0
 failed=0
 everything=no
 [ "${1:-}" != all ] && [ "${CI:-}" != true ] || everything=yes
-unset LD_PRELOAD OMNIORB_CONFIG
-for name in $(env | sed -n 's/^\(ORB[A-Za-z]*\)=.*/\1/p'); do
-  unset "$name"
-done
-ulimit -c 0
+clean_environment
 
 say() { echo "$(date +%T)  $1"; }
 

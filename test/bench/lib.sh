@@ -6,28 +6,11 @@
 host=127.0.0.1
 bin=$PWD/build/release/bin
 plugin=$PWD/build/release/lib/libomnifolb4.so
-work=
-pids=
-
-end_servers() {
-  trap - EXIT INT TERM
-  for pid in $pids; do
-    kill -9 "$pid" 2>/dev/null || :
-  done
-  wait
-  rm -rf "$work"
-}
 
 # Sets $endpoints, and $ior to the reference of the first.
 start_servers() {
-  work=$(mktemp -d)
-  trap end_servers EXIT
-  trap 'exit 130' INT TERM
-  for name in $(env | sed -n 's/^\(ORB[A-Za-z]*\)=.*/\1/p'); do
-    unset "$name"
-  done
-  OMNIORB_CONFIG=/dev/null
-  export OMNIORB_CONFIG
+  make_work
+  clean_environment
   endpoints=
   for port in $(free_ports 3); do
     : >"$work/$port"
