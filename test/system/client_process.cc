@@ -327,8 +327,8 @@ void AddProcess(Commands &to)
 
 } // namespace client
 
-// Asked by LeakSanitizer, where there is one.
-extern "C" int __lsan_is_turned_off();
+// Asked by LeakSanitizer, where there is one; it sees only what is exported.
+extern "C" __attribute__((visibility("default"))) int __lsan_is_turned_off();
 extern "C" int __lsan_is_turned_off()
 {
   return client::in_child ? 1 : 0;
