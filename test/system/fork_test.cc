@@ -106,6 +106,9 @@ TEST_F(Fork, AChildMayUseTheApiThatAnotherThreadWasIn)
   EXPECT_EQ("errors=0", client.JoinText());
 }
 
+// ThreadSanitizer dies where a forked child's new thread gets the identifier
+// of one that was the parent's only ("dup thread with used id").
+#ifndef __SANITIZE_THREAD__
 TEST_F(Fork, AChildDestroysTheOrbWhoseStatisticsOthersWereReading)
 {
   Client client(dir_, Config("ordered", cluster_.Endpoints()));
@@ -116,5 +119,6 @@ TEST_F(Fork, AChildDestroysTheOrbWhoseStatisticsOthersWereReading)
   client.Ask("stop");
   EXPECT_EQ("errors=0", client.JoinText());
 }
+#endif
 
 } // namespace folbtest
