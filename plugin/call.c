@@ -200,9 +200,7 @@ static void success_health_locked(struct folb_call *call, uint64_t now_ms,
   if (fresh && ep->health.ejected) {
     cluster_revive_locked(call->ref, ep, now_ms);
     call->state &= ~(uint32_t)FOLB_ST_TRIAL;
-    (void)folb_health_restore(&ep->health);
-    folb_endpoint_block_locked(ep, 0, FOLB_BLOCK_EJECTED);
-    folb_outbox_add_locked(out, ep, FOLB_EVENT_RESTORED, 0, NULL);
+    folb_endpoint_restore_locked(ep, now_ms, "it answered", out);
   }
   folb_trial_end_locked(call);
 }

@@ -46,7 +46,7 @@ static struct folb_endpoint *own_candidate(const struct folb_ref     *ref,
     return NULL;
   else
     return ep;
-  if ((folb_blocked(ep) & (FOLB_BLOCK_DRAINED | FOLB_BLOCK_REMOVED)) != 0)
+  if ((folb_blocked(ep) & FOLB_BLOCK_NEVER) != 0)
     return NULL;
   return ep;
 }
@@ -72,7 +72,7 @@ static struct folb_endpoint *walk_next(struct walk *w)
 bool folb_pickable_locked(const struct folb_cluster  *cluster,
                           const struct folb_endpoint *ep, uint64_t now_ms)
 {
-  if ((folb_blocked(ep) & (FOLB_BLOCK_DRAINED | FOLB_BLOCK_REMOVED)) != 0)
+  if ((folb_blocked(ep) & FOLB_BLOCK_NEVER) != 0)
     return false;
   if (!cluster->implicit && (ep->cluster != cluster || !ep->member))
     return false;
@@ -203,7 +203,7 @@ static bool joins_trial(const struct folb_call     *call,
                         const struct folb_endpoint *next)
 {
   return next->health.trial && untried(call, next) &&
-         (folb_blocked(next) & (FOLB_BLOCK_DRAINED | FOLB_BLOCK_REMOVED)) == 0;
+         (folb_blocked(next) & FOLB_BLOCK_NEVER) == 0;
 }
 
 static struct folb_endpoint *by_context(struct folb_call *call, uint64_t now_ms)

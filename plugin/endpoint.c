@@ -137,6 +137,7 @@ static void endpoint_free_locked(struct folb_endpoint *ep)
   else
     engine->newest = ep->older;
   engine->n_endpoints--;
+  engine->gone += atomic_load(&ep->begun);
   if (ep->host != NULL)
     folb_host_unuse_locked(engine, ep->host);
   folb_free(&engine->env, ep->block);
@@ -154,6 +155,16 @@ uint64_t folb_endpoint_outstanding(const struct folb_endpoint *ep)
    * without having begun; one taken back may still make it smaller. */
   begun = atomic_load(&ep->begun);
   return begun > ended ? begun - ended : 0;
+}
+
+uint64_t folb_endpoints_begun_locked(const struct folb_engine *engine)
+{
+  const struct folb_endpoint *ep;
+  uint64_t                    begun = engine->gone;
+
+  for (ep = engine->oldest; ep != NULL; ep = ep->newer)
+    begun += atomic_load_explicit(&ep->begun, memory_order_relaxed);
+  return begun;
 }
 
 /* user goes to the outbox, under a pin of its own. */
@@ -232,6 +243,26 @@ void folb_endpoint_avoid_locked(struct folb_endpoint *ep, uint64_t now_ms,
       folb_health_avoid(&ep->health, ep->engine->config->eject_ms, now_ms);
 
   endpoint_out_locked(ep, FOLB_EVENT_AVOIDED, ms, why, out);
+}
+
+void folb_endpoint_restore_locked(struct folb_endpoint *ep, uint64_t now_ms,
+                                  const char *why, struct folb_outbox *out)
+{
+  if (!folb_health_restore(&ep->health, now_ms))
+    return;
+  folb_endpoint_block_locked(ep, 0, FOLB_BLOCK_EJECTED);
+  folb_version_locked(ep->engine);
+  folb_outbox_add_locked(out, ep, FOLB_EVENT_RESTORED, 0, why);
+}
+
+void folb_endpoint_announced_locked(struct folb_endpoint *ep, uint64_t now_ms,
+                                    struct folb_outbox *out)
+{
+  folb_endpoint_restore_locked(ep, now_ms, "listed again", out);
+  ep->health.slow_ms = 0;
+  if (ep->cluster != NULL) /* it was a member before */
+    ep->health.since_ms = now_ms;
+  ep->row = 0;
 }
 
 /* In the child of a fork the calls of other threads never report: nothing is

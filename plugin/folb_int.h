@@ -20,6 +20,7 @@
 #include <folb/folb_policy.h>
 
 #include "alloc.h"
+#include "budget.h"
 #include "health.h"
 #include "text.h"
 
@@ -56,7 +57,10 @@ struct folb_host {
 enum {
   FOLB_BLOCK_EJECTED = 1, /* also after its end, until one succeeded         */
   FOLB_BLOCK_DRAINED = 2,
-  FOLB_BLOCK_REMOVED = 4
+  FOLB_BLOCK_REMOVED = 4,
+  FOLB_BLOCK_OUTSIDE = 8, /* of this process's subset of the cluster         */
+  /* Whatever else is so, no call goes there. */
+  FOLB_BLOCK_NEVER = FOLB_BLOCK_DRAINED | FOLB_BLOCK_REMOVED | FOLB_BLOCK_OUTSIDE
 };
 
 struct folb_endpoint {
@@ -81,6 +85,9 @@ struct folb_endpoint {
   /* lock */
   struct folb_health    health;
   uint64_t              ejections;
+  uint64_t              panics;        /* attempts while all were ejected    */
+  uint32_t              row;           /* failures of calls in a row         */
+  uint64_t              row_successes; /* when the last of them was          */
   struct folb_endpoint *next; /* of its bucket                               */
   struct folb_endpoint *older, *newer;
   struct folb_endpoint *next_released; /* of an outbox                       */
@@ -89,11 +96,13 @@ struct folb_endpoint {
   struct folb_cluster  *cluster; /* configured one it is or was a member of  */
   uint32_t              weight;
   bool                  member;
+  bool                  backup;
+  bool                  balancer;
   char                  name[FOLB_NAME_MAX + 1];
 
   /* source_lock */
-  struct folb_plan *plan;
-  uint32_t          planned_weight;
+  struct folb_plan *plan; /* of the change under way, or NULL              */
+  uint32_t          planned; /* its entry there                              */
 };
 
 static inline uint32_t folb_blocked(const struct folb_endpoint *ep)
@@ -236,10 +245,13 @@ struct folb_engine {
   uint32_t               n_endpoints;
   struct folb_endpoint  *oldest, *newest;
   uint64_t               answers;
+  struct folb_budget     budget;
+  uint64_t               gone; /* attempts at endpoints that are no more     */
   struct folb_cluster   *implicit[FOLB_IMPLICIT_BUCKETS];
   struct folb_host      *hosts[FOLB_HOST_BUCKETS];
 
   /* source_lock */
+  uint64_t                 subset_seed; /* of this process                  */
   struct folb_member_list *sources[FOLB_SOURCE_COUNT];
   uint64_t                *warned; /* hashes of texts warned about           */
   uint32_t                 n_warned;
@@ -313,10 +325,18 @@ void     folb_endpoint_settle_locked(struct folb_endpoint *ep,
 void     folb_endpoint_block_locked(struct folb_endpoint *ep, uint32_t set,
                                     uint32_t clear);
 uint64_t folb_endpoint_outstanding(const struct folb_endpoint *ep);
+/* All attempts begun so far. */
+uint64_t folb_endpoints_begun_locked(const struct folb_engine *engine);
 void     folb_endpoint_eject_locked(struct folb_endpoint *ep, uint64_t now_ms,
                                     const char *why, struct folb_outbox *out);
 void     folb_endpoint_avoid_locked(struct folb_endpoint *ep, uint64_t now_ms,
                                     const char *why, struct folb_outbox *out);
+/* Ends an ejection. */
+void folb_endpoint_restore_locked(struct folb_endpoint *ep, uint64_t now_ms,
+                                  const char *why, struct folb_outbox *out);
+/* It is listed again: it gets its full share at once. */
+void folb_endpoint_announced_locked(struct folb_endpoint *ep, uint64_t now_ms,
+                                    struct folb_outbox *out);
 void folb_endpoints_child_locked(struct folb_engine *engine);
 void folb_endpoints_end(struct folb_engine *engine, struct folb_outbox *out);
 void folb_endpoints_free(struct folb_engine *engine);
@@ -475,7 +495,8 @@ enum {
   FOLB_ST_ELSEWHERE = 16, /* not at the context's endpoint                 */
   FOLB_ST_SLEEPING  = 32,
   FOLB_ST_SHUNS     = 64,
-  FOLB_ST_NOTED     = 128 /* the effect of its failure has been applied      */
+  FOLB_ST_NOTED     = 128, /* the effect of its failure has been applied     */
+  FOLB_ST_VISIT     = 256  /* tries an endpoint its context is not to go to  */
 };
 
 #endif

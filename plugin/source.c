@@ -130,20 +130,20 @@ static bool plan_room(struct folb_engine *engine, struct folb_plan *plan,
 }
 
 /* Another source lists the endpoint too. */
-static void plan_weight(struct folb_plan           *plan,
-                        const struct folb_endpoint *ep, uint32_t weight)
+static void plan_again(struct folb_plan_entry   *e,
+                       const struct folb_member *member)
 {
-  uint32_t i;
-
-  for (i = 0; i < plan->n; i++)
-    if (plan->entries[i].ep == ep && plan->entries[i].weight < weight)
-      plan->entries[i].weight = weight;
+  if (e->weight < member->weight)
+    e->weight = member->weight;
+  e->backup &= member->backup;
+  e->balancer |= member->balancer;
 }
 
 static bool plan_member(struct folb_engine *engine, struct folb_plan *plan,
                         const struct folb_member *member)
 {
-  struct folb_endpoint *ep;
+  struct folb_plan_entry *e;
+  struct folb_endpoint   *ep;
 
   folb_lock(engine);
   ep = folb_endpoint_get_locked(engine, &member->address);
@@ -157,17 +157,22 @@ static bool plan_member(struct folb_engine *engine, struct folb_plan *plan,
       warn(engine,
            "endpoint %s is listed by two sources; the larger weight counts",
            ep->text);
-      plan_weight(plan, ep, member->weight);
+      plan_again(&plan->entries[ep->planned], member);
     } else
       warn(engine, "endpoint %s is in two clusters; it stays in the first one",
            ep->text);
     return true;
   }
-  ep->plan                       = plan;
-  plan->entries[plan->n].ep      = ep;
-  plan->entries[plan->n].member  = member;
-  plan->entries[plan->n].weight  = member->weight;
-  plan->entries[plan->n++].named = member->name[0] != '\0';
+  ep->plan    = plan;
+  ep->planned = plan->n;
+  e           = &plan->entries[plan->n++];
+  memset(e, 0, sizeof(*e));
+  e->ep       = ep;
+  e->member   = member;
+  e->weight   = member->weight;
+  e->backup   = member->backup;
+  e->balancer = member->balancer;
+  e->named    = member->name[0] != '\0';
   return true;
 }
 
@@ -271,7 +276,8 @@ enum folb_status folb_engine_set_source(struct folb_engine            *engine,
                                         enum folb_source               source,
                                         const struct folb_member_list *list)
 {
-  struct folb_plans        plans = {engine, NULL, NULL, NULL, 0, 0};
+  struct folb_plans        plans  = {engine, NULL, NULL, NULL, 0, 0};
+  const uint64_t           now_ms = folb_now(engine);
   struct folb_member_list *copy  = NULL;
   struct folb_outbox       out;
   struct folb_plan        *plan;
@@ -297,7 +303,7 @@ enum folb_status folb_engine_set_source(struct folb_engine            *engine,
 
       out.items = plans.items;
       out.max   = plans.n_events;
-      folb_plans_publish_locked(&plans, &out);
+      folb_plans_publish_locked(&plans, now_ms, &out);
       engine->sources[source] = copy;
       copy                    = old;
     } else {
