@@ -21,6 +21,7 @@ static bool plan_same(const struct folb_plan *plan)
     const struct folb_plan_entry *e = &plan->entries[i];
 
     if (cluster->members[i] != e->ep || e->ep->weight != e->weight ||
+        e->ep->backup != e->member->backup ||
         strcmp(e->ep->name, folb_plan_name(e)) != 0)
       return false;
   }
@@ -74,6 +75,7 @@ static enum folb_status plan_build(struct folb_engine *engine,
   const struct folb_policy_ops *policy = engine->config->policy;
   const struct folb_env        *env    = &engine->env;
   uint32_t                     *weights;
+  bool                         *backups;
   enum folb_status              status;
   uint32_t                      i;
 
@@ -88,22 +90,30 @@ static enum folb_status plan_build(struct folb_engine *engine,
   plan->rotation =
       (struct folb_endpoint **)folb_zalloc(env, plan->n, sizeof(void *));
   weights = (uint32_t *)folb_zalloc(env, plan->n, sizeof(*weights));
-  if (plan->members == NULL || plan->rotation == NULL || weights == NULL) {
+  backups = (bool *)folb_zalloc(env, plan->n, sizeof(*backups));
+  if (plan->members == NULL || plan->rotation == NULL || weights == NULL ||
+      backups == NULL) {
     folb_free(env, weights);
+    folb_free(env, backups);
     return FOLB_ENOMEM;
   }
   for (i = 0; i < plan->n; i++)
     plan->members[i] = plan->rotation[i] = plan->entries[i].ep;
   if (!folb_policy_is(policy, FOLB_POLICY_IN_ORDER))
     plan_shuffle(engine, plan);
-  /* The planned weights, not yet the endpoints' own, in rotation order. */
-  for (i = 0; i < plan->n; i++)
+  /* What is planned, not yet the endpoints' own, in rotation order. */
+  for (i = 0; i < plan->n; i++) {
     plan->entries[i].ep->planned_weight = plan->entries[i].weight;
-  for (i = 0; i < plan->n; i++)
+    plan->entries[i].ep->planned_backup = plan->entries[i].member->backup;
+  }
+  for (i = 0; i < plan->n; i++) {
     weights[i] = plan->rotation[i]->planned_weight;
-  status = folb_snapshot_new(engine, policy, plan->rotation, weights, plan->n,
-                             &plan->snapshot);
+    backups[i] = plan->rotation[i]->planned_backup;
+  }
+  status = folb_snapshot_new(engine, policy, plan->rotation, weights, backups,
+                             plan->n, &plan->snapshot);
   folb_free(env, weights);
+  folb_free(env, backups);
   return status;
 }
 
@@ -165,6 +175,7 @@ static void member_enter_locked(struct folb_cluster          *cluster,
   }
   ep->cluster = cluster;
   ep->weight  = weight;
+  ep->backup  = e->member->backup;
   memcpy(ep->name, folb_plan_name(e), strlen(folb_plan_name(e)) + 1);
   folb_endpoint_block_locked(ep, weight == 0 ? FOLB_BLOCK_DRAINED : 0,
                              FOLB_BLOCK_REMOVED |

@@ -22,6 +22,7 @@ struct folb_member {
   struct folb_address address;
   uint32_t            weight;                  /* 0 = drained            */
   char                name[FOLB_NAME_MAX + 1]; /* "" = none; kept as is  */
+  bool                backup; /* used when no other is usable            */
 };
 
 struct folb_cluster_spec {
