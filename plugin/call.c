@@ -74,13 +74,13 @@ static __attribute__((noinline)) enum folb_status
 begin_by_policy(struct folb_call *call, struct folb_turns *turns,
                 uint64_t now_ms)
 {
-  const struct folb_snapshot *snapshot = turns->snapshot;
-  struct folb_pick_out        out      = {0, 1};
-  struct folb_pick_in         in;
+  const struct folb_snapshot *tier = turns->tier;
+  struct folb_pick_out        out  = {0, 1};
+  struct folb_pick_in         in   = {0};
 
   if (turns->n == 0)
     return begin_slow(call, NULL, now_ms);
-  if (folb_policy_is(snapshot->policy, FOLB_POLICY_USES_RANDOM)) {
+  if (folb_policy_is(tier->policy, FOLB_POLICY_USES_RANDOM)) {
     /* xorshift32: the policy's drawn number needs no lock. */
     turns->random ^= turns->random << 13;
     turns->random ^= turns->random >> 17;
@@ -88,15 +88,23 @@ begin_by_policy(struct folb_call *call, struct folb_turns *turns,
   }
   in.candidates   = turns->candidates;
   in.n_candidates = turns->n;
-  in.turn         = turns->turn;
+  in.turn         = turns->place.turn;
   in.random       = turns->random;
-  snapshot->policy->pick(snapshot->state, &snapshot->view, &in, &out);
-  if (FOLB_UNLIKELY(out.member >= snapshot->view.n))
+  in.cursor       = turns->place.cursor;
+  /* A turn that is not used, its endpoint being blocked, is not taken. */
+  in.flags = FOLB_PICK_PEEK;
+  tier->policy->pick(tier->state, &tier->view, &in, &out);
+  if (FOLB_UNLIKELY(out.member >= tier->view.n))
     return begin_slow(call, NULL, now_ms);
-  if (FOLB_UNLIKELY(!folb_attempt_begin(call, snapshot->eps[out.member])))
+  if (FOLB_UNLIKELY(!folb_attempt_begin(call, tier->eps[out.member])))
     return begin_slow(call, call->endpoint, now_ms);
-  if ((call->flags & FOLB_CALL_LOCATE) == 0)
-    turns->turn += out.turns;
+  if ((call->flags & FOLB_CALL_LOCATE) != 0)
+    return FOLB_OK;
+  if (in.cursor != NULL) {
+    in.flags = 0;
+    tier->policy->pick(tier->state, &tier->view, &in, &out);
+  }
+  turns->place.turn += out.turns;
   return FOLB_OK;
 }
 
@@ -118,6 +126,7 @@ begin_unbound(struct folb_call *call, struct folb_ref *ref, uint64_t now_ms)
 {
   struct folb_cluster *cluster;
   struct folb_turns   *turns;
+  uint64_t             turn;
 
   cluster = atomic_load_explicit(&ref->per_request, memory_order_acquire);
   if (FOLB_UNLIKELY(cluster == NULL))
@@ -127,11 +136,11 @@ begin_unbound(struct folb_call *call, struct folb_ref *ref, uint64_t now_ms)
     return begin_slow(call, NULL, now_ms);
   if (FOLB_UNLIKELY(turns->sequence == NULL))
     return begin_by_policy(call, turns, now_ms);
-  if (FOLB_UNLIKELY(!folb_attempt_begin(
-          call, turns->sequence[turns->turn % turns->snapshot->cycle])))
+  turn = turns->place.turn;
+  if (FOLB_UNLIKELY(!folb_attempt_begin(call, turns->sequence[turn])))
     return begin_slow(call, call->endpoint, now_ms);
   if ((call->flags & FOLB_CALL_LOCATE) == 0)
-    turns->turn++;
+    turns->place.turn = turn + 1 == turns->cycle ? 0 : turn + 1;
   return FOLB_OK;
 }
 
@@ -175,20 +184,26 @@ static void cluster_revive_locked(struct folb_ref            *ref,
 {
   const struct folb_snapshot *snapshot;
   bool                        listed = false;
-  uint32_t                    i;
+  uint32_t                    i, n;
 
   if (ref->fixed || ref->cluster == NULL)
     return;
   snapshot = folb_snapshot_of(ref->cluster);
-  for (i = 0; i < snapshot->view.n; i++) {
-    if (snapshot->eps[i] == answered)
+  n        = folb_snapshot_count(snapshot);
+  for (i = 0; i < n; i++) {
+    const struct folb_endpoint *ep = folb_snapshot_member(snapshot, i);
+
+    if (ep == answered)
       listed = true;
-    else if (!snapshot->eps[i]->health.ejected)
+    else if (!ep->health.ejected)
       return;
   }
-  for (i = 0; listed && i < snapshot->view.n; i++)
-    if (snapshot->eps[i]->health.until_ms > now_ms)
-      snapshot->eps[i]->health.until_ms = now_ms;
+  for (i = 0; listed && i < n; i++) {
+    struct folb_endpoint *ep = folb_snapshot_member(snapshot, i);
+
+    if (ep->health.until_ms > now_ms)
+      ep->health.until_ms = now_ms;
+  }
 }
 
 static void success_health_locked(struct folb_call *call, uint64_t now_ms,

@@ -3,10 +3,10 @@
  * choose.c - which endpoint an attempt goes to.
  *
  * Order of a pass: the context's endpoint; where the others of the context
- * went; by policy among usable members; own addresses that are no members;
- * the ejected ones, the one whose ejection ends first first.  Each endpoint
- * once a pass.  This file is the only one that tests what is usable, so a
- * policy sees nothing else.
+ * went; by policy among usable primaries, then backups; own addresses that are
+ * no members; the ejected ones, the one whose ejection ends first first.  Each
+ * endpoint once a pass.  This file is the only one that tests what is usable,
+ * so a policy sees nothing else.
  */
 #include "folb_int.h"
 
@@ -24,7 +24,7 @@ static struct walk walk_of(const struct folb_call *call)
 
   if (!w.ref->fixed) {
     w.snapshot  = folb_snapshot_of(w.ref->cluster);
-    w.n_members = w.snapshot->view.n;
+    w.n_members = folb_snapshot_count(w.snapshot);
   }
   return w;
 }
@@ -56,7 +56,7 @@ static struct folb_endpoint *walk_next(struct walk *w)
   struct folb_endpoint *ep;
 
   while (w->at < w->n_members) {
-    ep = w->snapshot->eps[w->at++];
+    ep = folb_snapshot_member(w->snapshot, w->at++);
     if (ep->address.kind == folb_ref_kind(w->ref) &&
         (folb_blocked(ep) & FOLB_BLOCK_DRAINED) == 0)
       return ep;
@@ -120,10 +120,19 @@ static bool is_own(const struct folb_ref *ref, const struct folb_endpoint *ep)
   return false;
 }
 
-/* `ordered`: the reference's own members in its order, then the others as
- * configured; after an endpoint of that order, circularly. */
+static bool in_tier(const struct folb_ref      *ref,
+                    const struct folb_snapshot *tier,
+                    const struct folb_endpoint *ep)
+{
+  const struct folb_snapshot *primary = folb_snapshot_of(ref->cluster);
+
+  return primary->backup == NULL || ep->backup == (tier != primary);
+}
+
+/* `ordered`: of the tier the reference's own members in its order, then the
+ * others as configured; after an endpoint of that order, circularly. */
 static struct folb_endpoint *by_order(const struct folb_call     *call,
-                                      const struct folb_snapshot *snapshot,
+                                      const struct folb_snapshot *tier,
                                       const struct folb_endpoint *after,
                                       uint64_t                    now_ms)
 {
@@ -132,10 +141,12 @@ static struct folb_endpoint *by_order(const struct folb_call     *call,
   bool                   past = false;
   uint32_t               i;
 
-  for (i = 0; i < ref->n_own + snapshot->view.n; i++) {
-    if (i < ref->n_own)
+  for (i = 0; i < ref->n_own + tier->view.n; i++) {
+    if (i < ref->n_own) {
       ep = folb_own_as(&ref->own[i]);
-    else if (is_own(ref, ep = snapshot->eps[i - ref->n_own]))
+      if (!in_tier(ref, tier, ep))
+        continue;
+    } else if (is_own(ref, ep = tier->eps[i - ref->n_own]))
       continue;
     if (ep == after) {
       past = true;
@@ -152,46 +163,59 @@ static struct folb_endpoint *by_order(const struct folb_call     *call,
   return first;
 }
 
-static struct folb_endpoint *by_turn(const struct folb_call     *call,
-                                     const struct folb_snapshot *snapshot,
-                                     uint64_t                    now_ms)
+static struct folb_endpoint *by_turn(const struct folb_call *call,
+                                     struct folb_snapshot   *tier,
+                                     uint64_t                now_ms)
 {
   struct folb_cluster *cluster    = call->ref->cluster;
   uint32_t            *candidates = cluster->engine->scratch;
   struct folb_turns   *turns      = NULL;
+  struct folb_place   *place      = &tier->place;
   struct folb_pick_out out;
-  struct folb_pick_in  in;
+  struct folb_pick_in  in = {0};
   uint32_t             i, n = 0;
 
-  for (i = 0; i < snapshot->view.n; i++)
-    if (may_take(call, snapshot->eps[i], now_ms))
+  for (i = 0; i < tier->view.n; i++)
+    if (may_take(call, tier->eps[i], now_ms))
       candidates[n++] = i;
   if (n == 0)
     return NULL;
-  if (folb_policy_is(cluster->policy, FOLB_POLICY_PER_REQUEST))
+  if (folb_ref_balances(call->ref))
     turns = folb_turns_locked(cluster, now_ms);
+  if (turns != NULL) {
+    place = folb_turns_place(turns, tier);
+    if ((call->flags & FOLB_CALL_LOCATE) != 0)
+      in.flags = FOLB_PICK_PEEK;
+  }
   in.candidates   = candidates;
   in.n_candidates = n;
-  in.turn         = turns != NULL ? turns->turn : cluster->turn;
+  in.turn         = place->turn;
+  in.cursor       = place->cursor;
   in.random       = folb_random_locked(cluster->engine);
-  out             = folb_policy_pick(snapshot, &in);
+  out             = folb_policy_pick(tier, &in);
   if (turns == NULL)
-    cluster->turn += out.turns;
-  else if ((call->flags & FOLB_CALL_LOCATE) == 0)
-    turns->turn += out.turns;
-  return snapshot->eps[out.member];
+    place->turn += out.turns;
+  else if ((in.flags & FOLB_PICK_PEEK) == 0)
+    folb_turns_take(turns, place, out.turns);
+  return tier->eps[out.member];
 }
 
+/* Backups when no primary is left. */
 static struct folb_endpoint *by_policy(const struct folb_call     *call,
                                        const struct folb_endpoint *after,
                                        uint64_t                    now_ms)
 {
-  const struct folb_cluster  *cluster  = call->ref->cluster;
-  const struct folb_snapshot *snapshot = folb_snapshot_of(call->ref->cluster);
+  const struct folb_ref *ref  = call->ref;
+  struct folb_snapshot  *tier = folb_snapshot_of(ref->cluster);
+  struct folb_endpoint  *ep   = NULL;
+  const bool             ordered =
+      folb_policy_is(ref->cluster->policy, FOLB_POLICY_IN_ORDER) &&
+      !folb_ref_balances(ref);
 
-  if (folb_policy_is(cluster->policy, FOLB_POLICY_IN_ORDER))
-    return by_order(call, snapshot, after, now_ms);
-  return by_turn(call, snapshot, now_ms);
+  for (; ep == NULL && tier != NULL; tier = tier->backup)
+    ep = ordered ? by_order(call, tier, after, now_ms)
+                 : by_turn(call, tier, now_ms);
+  return ep;
 }
 
 /* ---- the order of a pass ---------------------------------------------------

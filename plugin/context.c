@@ -108,7 +108,7 @@ enum folb_status folb_context_open_locked(struct folb_ref    *ref,
   struct folb_context  *context = ref->parent;
   struct folb_endpoint *start;
 
-  if (folb_policy_is(ref->cluster->policy, FOLB_POLICY_PER_REQUEST)) {
+  if (folb_ref_balances(ref)) {
     atomic_store_explicit(&ref->per_request, ref->cluster,
                           memory_order_release);
     return FOLB_OK;

@@ -230,11 +230,11 @@ void folb_engine_after_fork(struct folb_engine *engine, bool child)
     /* Workers forked one after the other must not start in lock-step. */
     random_seed(engine, (uint32_t)getpid());
     for (cluster = engine->clusters; cluster != NULL; cluster = cluster->next)
-      cluster->turn += folb_random_locked(engine);
+      folb_cluster_stir_locked(cluster);
     for (i = 0; i < FOLB_IMPLICIT_BUCKETS; i++)
       for (cluster = engine->implicit[i]; cluster != NULL;
            cluster = cluster->next)
-        cluster->turn += folb_random_locked(engine);
+        folb_cluster_stir_locked(cluster);
   }
   folb_threads_after_fork(child);
   folb_unlock(engine);

@@ -22,6 +22,7 @@
 #include "alloc.h"
 #include "budget.h"
 #include "health.h"
+#include "snapshot.h"
 #include "text.h"
 
 #define FOLB_LIKELY(x)   __builtin_expect(!!(x), 1)
@@ -32,7 +33,6 @@
 #define FOLB_LINE 64u
 
 struct folb_outbox;
-struct folb_snapshot;
 
 /* ---- hosts ------------------------------------------------------------- */
 
@@ -112,22 +112,6 @@ static inline uint32_t folb_blocked(const struct folb_endpoint *ep)
 
 /* ---- clusters ---------------------------------------------------------- */
 
-/* Immutable but for refs. */
-struct folb_snapshot {
-  _Atomic uint32_t              refs;
-  struct folb_engine           *engine;
-  const struct folb_policy_ops *policy;
-  struct folb_policy_view       view; /* members of weight 0 left out        */
-  struct folb_endpoint        **eps;  /* of the positions of the view        */
-  const uint32_t               *all;  /* 0, 1, ... n - 1                     */
-  int                           kind; /* of all members; -1: several         */
-  void                         *state;
-  /* What the policy picks in its turns while all members are candidates; NULL
-   * when that is not a matter of turns alone, or too long to be written out. */
-  struct folb_endpoint **sequence;
-  uint32_t               cycle; /* entries of sequence                */
-};
-
 struct folb_cluster {
   /* constant */
   uint64_t                      serial; /* never used again in the process   */
@@ -143,7 +127,6 @@ struct folb_cluster {
   struct folb_cluster   *next; /* of configured ones, or of its bucket       */
   uint64_t               uses; /* of an implicit one                         */
   uint64_t               hash; /* of an implicit one's addresses             */
-  uint64_t               turn; /* the next one of contexts and threads       */
   uint32_t               n_members;
   struct folb_endpoint **members;  /* as configured, drained ones too        */
   struct folb_endpoint **rotation; /* the same, shuffled                     */
@@ -152,12 +135,6 @@ struct folb_cluster {
 static inline struct folb_snapshot *folb_snapshot_of(struct folb_cluster *c)
 {
   return atomic_load_explicit(&c->snapshot, memory_order_acquire);
-}
-
-static inline bool folb_policy_is(const struct folb_policy_ops *policy,
-                                  uint32_t                      use)
-{
-  return (policy->uses & use) != 0;
 }
 
 /* ---- contexts and references ------------------------------------------- */
@@ -192,6 +169,7 @@ struct folb_ref {
   _Atomic bool        asked;   /* its own names were asked for               */
   bool                fixed;
   bool                always;   /* constant */
+  bool                balanced; /* constant: per request if it may be so     */
   enum folb_origin    origin;  /* constant */
   /* lock */
   struct folb_cluster  *cluster;
@@ -361,22 +339,6 @@ uint64_t folb_hosts_until_locked(const struct folb_engine *engine);
 struct folb_endpoint *folb_host_match_locked(struct folb_endpoint *ep);
 
 /* cluster.c */
-enum folb_status folb_snapshot_new(struct folb_engine           *engine,
-                                   const struct folb_policy_ops *policy,
-                                   struct folb_endpoint *const  *eps,
-                                   const uint32_t *weights, uint32_t n,
-                                   struct folb_snapshot **out);
-void             folb_snapshot_release(struct folb_snapshot *snapshot);
-static inline struct folb_snapshot *
-folb_snapshot_retain(struct folb_snapshot *snapshot)
-{
-  atomic_fetch_add_explicit(&snapshot->refs, 1, memory_order_relaxed);
-  return snapshot;
-}
-/* The turn in another snapshot of the cluster that goes on where it was. */
-uint64_t folb_snapshot_turn(const struct folb_snapshot *from,
-                            const struct folb_snapshot *to, uint64_t turn);
-
 struct folb_cluster *folb_cluster_new(struct folb_engine           *engine,
                                       const struct folb_policy_ops *policy,
                                       const char *label, int source);
@@ -384,6 +346,8 @@ void                 folb_cluster_free(struct folb_cluster *cluster);
 /* The snapshot becomes the cluster's. */
 void folb_cluster_publish_locked(struct folb_cluster  *cluster,
                                  struct folb_snapshot *snapshot);
+/* The places of contexts and new threads move by a random number of turns. */
+void folb_cluster_stir_locked(struct folb_cluster *cluster);
 bool folb_scratch_locked(struct folb_engine *engine, uint32_t n);
 /* The implicit cluster of these endpoints, held; NULL: out of memory. */
 struct folb_cluster *folb_implicit_locked(struct folb_engine          *engine,
@@ -392,52 +356,6 @@ struct folb_cluster *folb_implicit_locked(struct folb_engine          *engine,
 void                 folb_implicit_hold_locked(struct folb_cluster *cluster);
 void                 folb_implicit_unhold_locked(struct folb_cluster *cluster,
                                                  struct folb_outbox  *out);
-
-/* thread.c */
-#define FOLB_TURNS 16u
-/* A thread's place in the rotation of a cluster; its own but for being
- * dropped, which takes the threads' lock. */
-struct folb_turns {
-  _Atomic uint64_t      serial; /* of the cluster; 0: free                   */
-  struct folb_snapshot *snapshot;
-  struct folb_endpoint *const *sequence; /* the snapshot's, while all members
-                                            are usable; else NULL            */
-  const uint32_t *candidates; /* usable ones at version                */
-  uint32_t        n;          /* 0: there are none, or no memory       */
-  uint32_t        random;
-  uint64_t        version;
-  uint64_t        expiry; /* when the next ejection ends               */
-  uint64_t        turn;
-  uint32_t       *room;
-  uint32_t        n_room;
-};
-struct folb_thread {
-  struct folb_turns   turns[FOLB_TURNS];
-  struct folb_thread *prev, *next;
-};
-extern _Thread_local struct folb_thread *folb_thread_self
-    __attribute__((tls_model("initial-exec"), visibility("hidden")));
-/* This thread's turns in the cluster, up to date; NULL: out of memory. */
-struct folb_turns *folb_turns_locked(struct folb_cluster *cluster,
-                                     uint64_t             now_ms);
-void               folb_threads_drop(struct folb_engine *engine);
-void               folb_threads_fork_next(void);
-void               folb_threads_before_fork(void);
-void               folb_threads_after_fork(bool child);
-
-/* policy.c */
-extern const struct folb_policy_ops folb_policy_ordered;
-extern const struct folb_policy_ops folb_policy_ic_based;
-extern const struct folb_policy_ops folb_policy_ic_based_weighted;
-extern const struct folb_policy_ops folb_policy_per_request;
-extern const struct folb_policy_ops folb_policy_per_request_weighted;
-void                                folb_policy_engines(int change);
-/* Position among ascending candidates of the first one >= member. */
-uint32_t folb_policy_lower(const uint32_t *candidates, uint32_t n,
-                           uint32_t member);
-/* pick, range-checked: one that is no candidate is replaced. */
-struct folb_pick_out folb_policy_pick(const struct folb_snapshot *snapshot,
-                                      const struct folb_pick_in  *in);
 
 /* context.c */
 struct folb_context *folb_context_new(struct folb_cluster *cluster);
@@ -453,6 +371,15 @@ void folb_context_settle_locked(struct folb_call *call, uint64_t now_ms);
 /* ref.c */
 enum folb_managed folb_ref_decide_locked(struct folb_ref *ref, bool resolve,
                                          struct folb_outbox *out);
+/* Whether every invocation of the reference takes a turn of its thread.  Not
+ * where an order is kept whatever the policy. */
+static inline bool folb_ref_balances(const struct folb_ref *ref)
+{
+  const struct folb_policy_ops *policy = ref->cluster->policy;
+
+  return folb_policy_is(policy, FOLB_POLICY_PER_REQUEST) ||
+         (ref->balanced && policy == ref->engine->config->policy);
+}
 /* Without waiting for names. */
 enum folb_managed folb_ref_settle_locked(struct folb_ref    *ref,
                                          struct folb_outbox *out);

@@ -76,6 +76,7 @@ static enum folb_status plan_build(struct folb_engine *engine,
   const struct folb_policy_ops *policy = engine->config->policy;
   const struct folb_env        *env    = &engine->env;
   uint32_t                     *weights;
+  bool                         *backups;
   enum folb_status              status;
   uint32_t                      i;
 
@@ -90,8 +91,11 @@ static enum folb_status plan_build(struct folb_engine *engine,
   plan->rotation =
       (struct folb_endpoint **)folb_zalloc(env, plan->n, sizeof(void *));
   weights = (uint32_t *)folb_zalloc(env, plan->n, sizeof(*weights));
-  if (plan->members == NULL || plan->rotation == NULL || weights == NULL) {
+  backups = (bool *)folb_zalloc(env, plan->n, sizeof(*backups));
+  if (plan->members == NULL || plan->rotation == NULL || weights == NULL ||
+      backups == NULL) {
     folb_free(env, weights);
+    folb_free(env, backups);
     return FOLB_ENOMEM;
   }
   for (i = 0; i < plan->n; i++)
@@ -104,10 +108,12 @@ static enum folb_status plan_build(struct folb_engine *engine,
         &plan->entries[plan->rotation[i]->planned];
 
     weights[i] = e->outside ? 0 : e->weight;
+    backups[i] = e->backup;
   }
-  status = folb_snapshot_new(engine, policy, plan->rotation, weights, plan->n,
-                             &plan->snapshot);
+  status = folb_snapshot_new(engine, policy, plan->rotation, weights, backups,
+                             plan->n, &plan->snapshot);
   folb_free(env, weights);
+  folb_free(env, backups);
   return status;
 }
 

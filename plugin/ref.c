@@ -92,10 +92,11 @@ enum folb_status folb_ref_new(struct folb_engine         *engine,
                                                            sizeof(ref->own[0]));
   if (ref == NULL)
     return FOLB_ENOMEM;
-  ref->engine = engine;
-  ref->fixed  = spec->fixed;
-  ref->always = spec->always;
-  ref->origin = spec->origin;
+  ref->engine   = engine;
+  ref->fixed    = spec->fixed;
+  ref->always   = spec->always;
+  ref->origin   = spec->origin;
+  ref->balanced = spec->per_request;
   atomic_init(&ref->refs, 1);
   folb_outbox_init(&box, engine);
   folb_lock(engine);

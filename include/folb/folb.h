@@ -186,6 +186,7 @@ struct folb_ref_spec {
   enum folb_origin       origin;
   struct folb_ref       *parent;   /* FOLB_ORIGIN_REPLY */
   struct folb_endpoint  *answered; /* FOLB_ORIGIN_REPLY */
+  bool                   per_request; /* whatever the policy               */
 };
 
 /* Copies spec; resolves no name.  An own list may be empty. */

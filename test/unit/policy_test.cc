@@ -5,6 +5,16 @@
 
 namespace {
 
+folb_pick_in In(const uint32_t *candidates, uint32_t n, uint64_t turn)
+{
+  folb_pick_in in;
+  std::memset(&in, 0, sizeof(in));
+  in.candidates   = candidates;
+  in.n_candidates = n;
+  in.turn         = turn;
+  return in;
+}
+
 // ---- every policy ---------------------------------------------------------
 
 class EveryPolicy : public ::testing::TestWithParam<const char *>,
@@ -108,7 +118,7 @@ TEST_P(EveryPolicy, TurnsNearTheEndOfTheirRange)
     return;
   }
   const uint32_t         weights[] = {1, 2, 3};
-  const folb_policy_view view      = {weights, 3};
+  const folb_policy_view view      = {weights, 3, nullptr};
   std::vector<uint64_t>  state(ops->state_size ? ops->state_size(&view) : 8);
   if (ops->init != nullptr) {
     ASSERT_EQ(FOLB_OK, ops->init(state.data(), &view));
@@ -117,7 +127,7 @@ TEST_P(EveryPolicy, TurnsNearTheEndOfTheirRange)
   const uint32_t some[] = {1};
   for (uint64_t turn : {uint64_t(UINT32_MAX) - 1, uint64_t(UINT32_MAX),
                         uint64_t(UINT32_MAX) + 1, UINT64_MAX - 1, UINT64_MAX}) {
-    folb_pick_in  in  = {all, 3, turn, 0};
+    folb_pick_in  in  = In(all, 3, turn);
     folb_pick_out out = {9, 0};
     ops->pick(state.data(), &view, &in, &out);
     EXPECT_LT(out.member, 3u);
@@ -148,19 +158,19 @@ TEST(RotationTest, CountsTheTurnsItPassesOver)
 {
   const folb_policy_ops *ops       = folb_policy_find("per-request");
   const uint32_t         weights[] = {100, 100, 100, 100};
-  const folb_policy_view view      = {weights, 4};
+  const folb_policy_view view      = {weights, 4, nullptr};
   const uint32_t         some[]    = {0, 2};
   const uint32_t         member[]  = {0, 2, 2, 0};
   const uint32_t         turns[]   = {1, 2, 1, 2};
   const uint32_t         low[]     = {0, 1};
   for (uint64_t turn = 0; turn < 8; ++turn) {
-    const folb_pick_in in  = {some, 2, turn, 0};
+    const folb_pick_in in  = In(some, 2, turn);
     folb_pick_out      out = {9, 9};
     ops->pick(nullptr, &view, &in, &out);
     EXPECT_EQ(member[turn % 4], out.member);
     EXPECT_EQ(turns[turn % 4], out.turns);
   }
-  const folb_pick_in in  = {low, 2, 2, 0};
+  const folb_pick_in in  = In(low, 2, 2);
   folb_pick_out      out = {9, 9};
   ops->pick(nullptr, &view, &in, &out);
   EXPECT_EQ(0u, out.member);
@@ -194,7 +204,7 @@ public:
   explicit Sequence(const std::vector<uint32_t> &weights)
       : weights_(weights), all_(weights.size())
   {
-    view_ = {weights_.data(), static_cast<uint32_t>(weights_.size())};
+    view_ = {weights_.data(), static_cast<uint32_t>(weights_.size()), nullptr};
     state_.resize(ops_->state_size(&view_) / 8 + 1);
     EXPECT_EQ(FOLB_OK, ops_->init(state_.data(), &view_));
     std::iota(all_.begin(), all_.end(), 0u);
@@ -202,8 +212,8 @@ public:
   uint64_t      cycle() const { return ops_->cycle(state_.data(), &view_); }
   folb_pick_out Pick(uint64_t turn, const std::vector<uint32_t> &candidates)
   {
-    folb_pick_in  in  = {candidates.data(),
-                         static_cast<uint32_t>(candidates.size()), turn, 0};
+    const folb_pick_in in =
+        In(candidates.data(), static_cast<uint32_t>(candidates.size()), turn);
     folb_pick_out out = {UINT32_MAX, 0};
     ops_->pick(state_.data(), &view_, &in, &out);
     return out;
