@@ -163,6 +163,36 @@ static struct folb_endpoint *by_order(const struct folb_call     *call,
   return first;
 }
 
+/* Whether a member that returns from an ejection sits this pick out: so it
+ * takes the share of its weight that its slow start allows, whatever the
+ * policy. */
+static bool sits_out(const struct folb_endpoint *ep, uint64_t now_ms)
+{
+  const uint32_t share = folb_health_share(&ep->health, now_ms,
+                                           ep->engine->config->slow_start_ms);
+
+  return share < 1000 && folb_random_locked(ep->engine) % 1000 >= share;
+}
+
+/* Positions in the tier of what may be picked; their number. */
+static uint32_t candidates_locked(const struct folb_call     *call,
+                                  const struct folb_snapshot *tier,
+                                  uint32_t *candidates, uint64_t now_ms)
+{
+  uint32_t i, n = 0, last = UINT32_MAX;
+
+  for (i = 0; i < tier->view.n; i++) {
+    if (!may_take(call, tier->eps[i], now_ms))
+      continue;
+    last = i;
+    if (!sits_out(tier->eps[i], now_ms))
+      candidates[n++] = i;
+  }
+  if (n == 0 && last != UINT32_MAX)
+    candidates[n++] = last;
+  return n;
+}
+
 static struct folb_endpoint *by_turn(const struct folb_call *call,
                                      struct folb_snapshot   *tier,
                                      uint64_t                now_ms)
@@ -173,11 +203,9 @@ static struct folb_endpoint *by_turn(const struct folb_call *call,
   struct folb_place   *place      = &tier->place;
   struct folb_pick_out out;
   struct folb_pick_in  in = {0};
-  uint32_t             i, n = 0;
+  uint32_t             n;
 
-  for (i = 0; i < tier->view.n; i++)
-    if (may_take(call, tier->eps[i], now_ms))
-      candidates[n++] = i;
+  n = candidates_locked(call, tier, candidates, now_ms);
   if (n == 0)
     return NULL;
   if (folb_ref_balances(call->ref))
@@ -230,6 +258,40 @@ static bool joins_trial(const struct folb_call     *call,
          (folb_blocked(next) & FOLB_BLOCK_NEVER) == 0;
 }
 
+/* Where a context that is away from its preferred endpoint goes now: there,
+ * once that has been healthy for folbFailBack; or, alone, to find out whether
+ * it is, when its ejection has ended.  NULL: it stays. */
+static struct folb_endpoint *home(struct folb_call     *call,
+                                  struct folb_endpoint *bound, uint64_t now_ms)
+{
+  struct folb_context  *context = call->context;
+  struct folb_endpoint *ep;
+  bool                  visit;
+
+  if (now_ms < atomic_load_explicit(&context->back_ms, memory_order_relaxed))
+    return NULL;
+  ep = context->preferred != NULL ? context->preferred
+                                  : by_policy(call, bound, now_ms);
+  if (ep == NULL || ep == bound || (context->preferred == NULL && ep->backup) ||
+      !may_take(call, ep, now_ms)) {
+    folb_context_away_locked(context, ep, now_ms);
+    return NULL;
+  }
+  visit = ep->health.ejected;
+  if (!visit &&
+      now_ms < ep->health.since_ms + ep->engine->config->fail_back_ms) {
+    folb_context_away_locked(context, ep, now_ms);
+    return NULL;
+  }
+  folb_context_away_locked(context, ep, now_ms);
+  call->from = bound;
+  if (visit)
+    call->state |= FOLB_ST_VISIT;
+  else
+    context->next = ep;
+  return ep;
+}
+
 static struct folb_endpoint *by_context(struct folb_call *call, uint64_t now_ms)
 {
   struct folb_context  *context = call->context;
@@ -240,6 +302,10 @@ static struct folb_endpoint *by_context(struct folb_call *call, uint64_t now_ms)
     return by_policy(call, call->endpoint, now_ms);
   bound = atomic_load_explicit(&context->bound, memory_order_relaxed);
   if (bound != NULL) {
+    call->state &= ~(uint32_t)FOLB_ST_VISIT;
+    ep = home(call, bound, now_ms);
+    if (ep != NULL)
+      return ep;
     if (may_take(call, bound, now_ms))
       return bound;
     if (call->from == NULL)
@@ -252,7 +318,7 @@ static struct folb_endpoint *by_context(struct folb_call *call, uint64_t now_ms)
   if (ep == NULL)
     return NULL;
   if (bound == NULL)
-    atomic_store_explicit(&context->bound, ep, memory_order_release);
+    folb_context_bind_locked(context, ep, now_ms);
   else
     context->next = ep;
   return ep;
@@ -317,8 +383,11 @@ struct folb_endpoint *folb_choose_locked(struct folb_call *call,
     ep = by_fixed(call);
   } else {
     ep = by_context(call, now_ms);
-    if (ep == NULL)
+    if (ep == NULL) {
       ep = last_resort(call, now_ms);
+      if (ep != NULL && !folb_health_usable(&ep->health, now_ms))
+        ep->panics++;
+    }
   }
   if (ep == NULL)
     return NULL;

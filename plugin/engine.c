@@ -229,6 +229,8 @@ void folb_engine_after_fork(struct folb_engine *engine, bool child)
     folb_endpoints_child_locked(engine);
     /* Workers forked one after the other must not start in lock-step. */
     random_seed(engine, (uint32_t)getpid());
+    subset_seed(engine);
+    atomic_store(&engine->reselect, engine->config->subset != 0);
     for (cluster = engine->clusters; cluster != NULL; cluster = cluster->next)
       folb_cluster_stir_locked(cluster);
     for (i = 0; i < FOLB_IMPLICIT_BUCKETS; i++)

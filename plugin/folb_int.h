@@ -60,7 +60,8 @@ enum {
   FOLB_BLOCK_REMOVED = 4,
   FOLB_BLOCK_OUTSIDE = 8, /* of this process's subset of the cluster         */
   /* Whatever else is so, no call goes there. */
-  FOLB_BLOCK_NEVER = FOLB_BLOCK_DRAINED | FOLB_BLOCK_REMOVED | FOLB_BLOCK_OUTSIDE
+  FOLB_BLOCK_NEVER =
+      FOLB_BLOCK_DRAINED | FOLB_BLOCK_REMOVED | FOLB_BLOCK_OUTSIDE
 };
 
 struct folb_endpoint {
@@ -130,6 +131,7 @@ struct folb_cluster {
   uint32_t               n_members;
   struct folb_endpoint **members;  /* as configured, drained ones too        */
   struct folb_endpoint **rotation; /* the same, shuffled                     */
+  struct folb_context   *shared;   /* of all references, or NULL             */
 };
 
 static inline struct folb_snapshot *folb_snapshot_of(struct folb_cluster *c)
@@ -142,7 +144,11 @@ static inline struct folb_snapshot *folb_snapshot_of(struct folb_cluster *c)
 struct folb_context {
   _Atomic(struct folb_endpoint *) bound; /* written: lock; NULL: not opened  */
   struct folb_cluster *cluster;          /* constant                         */
+  /* When a call is to look whether it goes back to preferred; UINT64_MAX: it
+   * is there, or nobody goes back.  Written: lock. */
+  _Atomic uint64_t back_ms;
   /* lock */
+  struct folb_endpoint *preferred; /* the first one that is no backup        */
   struct folb_endpoint *next; /* where all go together that leave bound      */
   uint64_t              uses;
   /* The context a reference had before: a call that goes on may still look
@@ -169,12 +175,13 @@ struct folb_ref {
   _Atomic bool        asked;   /* its own names were asked for               */
   bool                fixed;
   bool                always;   /* constant */
-  bool                balanced; /* constant: per request if it may be so     */
   enum folb_origin    origin;  /* constant */
   /* lock */
   struct folb_cluster  *cluster;
   struct folb_cluster  *implicit; /* held, also after it left it             */
   struct folb_context  *retired;  /* of the implicit cluster it left          */
+  struct folb_context  *kept;     /* its own while it is balanced             */
+  bool                  balanced; /* per request, if it may be so             */
   struct folb_context  *parent;   /* FOLB_ORIGIN_REPLY; NULL: none           */
   struct folb_cluster  *parent_cluster; /* held if implicit                  */
   struct folb_endpoint *answered;
@@ -207,6 +214,7 @@ struct folb_engine {
 
   _Atomic uint64_t generation; /* from 1; written: lock                      */
   _Atomic uint64_t version;    /* of who may be picked; written: lock        */
+  _Atomic bool     reselect;   /* the subset is to be chosen anew            */
 
   pthread_mutex_t source_lock;
   pthread_mutex_t lock;
@@ -363,8 +371,14 @@ void                 folb_context_hold_locked(struct folb_context *context);
 void                 folb_context_unhold_locked(struct folb_context *context,
                                                 struct folb_outbox  *out);
 /* Gives the reference its context, if it is to have one. */
-enum folb_status folb_context_open_locked(struct folb_ref    *ref,
+enum folb_status folb_context_open_locked(struct folb_ref *ref, uint64_t now_ms,
                                           struct folb_outbox *out);
+void folb_context_bind_locked(struct folb_context  *context,
+                              struct folb_endpoint *ep, uint64_t now_ms);
+/* It is away from home (NULL: not known): when its calls are to look again. */
+void folb_context_away_locked(struct folb_context        *context,
+                              const struct folb_endpoint *home,
+                              uint64_t                    now_ms);
 /* After the call succeeded at its endpoint. */
 void folb_context_settle_locked(struct folb_call *call, uint64_t now_ms);
 

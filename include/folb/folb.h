@@ -66,6 +66,9 @@ enum folb_source {
 FOLB_API enum folb_status
 folb_engine_set_source(struct folb_engine *engine, enum folb_source source,
                        const struct folb_member_list *list);
+/* In the child of a fork: chooses the subset (folbSubset) of this process, if
+ * that is still to be done.  Cheap otherwise. */
+FOLB_API void folb_engine_reselect(struct folb_engine *engine);
 /* Grows whenever members or names change; see folb_ref_managed(). */
 FOLB_API uint64_t folb_engine_generation(const struct folb_engine *engine);
 
@@ -118,7 +121,8 @@ enum folb_state {
   FOLB_STATE_EJECTED = 1, /* or avoided                                     */
   FOLB_STATE_TRIAL   = 2, /* its ejection has ended, one call tries it      */
   FOLB_STATE_DRAINED = 3, /* weight 0                                       */
-  FOLB_STATE_REMOVED = 4  /* no member any more                             */
+  FOLB_STATE_REMOVED = 4, /* no member any more                             */
+  FOLB_STATE_OUTSIDE = 5  /* of the subset this process uses                */
 };
 struct folb_endpoint_stats {
   size_t                     size;
@@ -134,6 +138,9 @@ struct folb_endpoint_stats {
   uint64_t failures[FOLB_OUTCOME_COUNT]; /* by outcome                      */
   uint64_t ejections;
   uint32_t outstanding;
+  bool     backup;
+  bool     balancer;
+  uint64_t panics; /* attempts though ejected, because nothing was usable   */
 };
 /* Calls visit for every member, in the order of the configuration, then for
  * every other address in use; visit returns false to stop. */
@@ -169,8 +176,10 @@ enum folb_origin {
   FOLB_ORIGIN_FRESH = 0, /* string_to_object, an initial reference: a new
                             context whose endpoint the policy gives          */
   FOLB_ORIGIN_REPLY = 1, /* received in the reply of parent at answered      */
-  FOLB_ORIGIN_LOOSE = 2  /* an Any, an argument of an upcall: a context at
+  FOLB_ORIGIN_LOOSE = 2, /* an Any, an argument of an upcall: a context at
                             its own first address                            */
+  FOLB_ORIGIN_LOOKUP = 3 /* received in the reply of a look-up that took an
+                            endpoint of its own: a context bound there       */
 };
 
 struct folb_ref_spec {
@@ -207,6 +216,9 @@ enum folb_managed {
  * call does, making a reference does not). */
 FOLB_API enum folb_managed folb_ref_managed(struct folb_ref *ref,
                                             bool             resolve);
+/* Whether it is balanced per request whatever the policy, from its next call
+ * on.  Turned off, it is where its context was. */
+FOLB_API void folb_ref_balance(struct folb_ref *ref, bool per_request);
 /* folb_own.profile of the own address that is ep; of the one that identified
  * the cluster when ep is a member the reference does not name. */
 FOLB_API uint32_t folb_ref_profile(const struct folb_ref      *ref,
@@ -224,6 +236,7 @@ FOLB_API enum folb_managed folb_ref_settle(struct folb_ref *ref);
 #define FOLB_CALL_RESEND_ALL 0x4u /* at every candidate, not only once       */
 #define FOLB_CALL_AGAIN      0x8u /* dispatched again by an exception
                                      handler: sleep_ms is as before          */
+#define FOLB_CALL_LOOKUP     0x10u /* set by folb_call_begin_lookup()        */
 
 #define FOLB_TRIED_INLINE 16
 
@@ -256,6 +269,13 @@ FOLB_API enum folb_status folb_call_begin(struct folb_call *call,
                                           uint64_t now_ms,
                                           uint64_t deadline_ms,
                                           uint32_t flags);
+/* The same for a look-up under folbLoadBalance = lookup: it takes an endpoint
+ * of its own, as a new context would, and its reference's context stays. */
+FOLB_API enum folb_status folb_call_begin_lookup(struct folb_call *call,
+                                                 struct folb_ref  *ref,
+                                                 uint64_t          now_ms,
+                                                 uint64_t deadline_ms,
+                                                 uint32_t flags);
 /* The attempt ended in a reply that goes to the application: the invocation
  * is over.  `answered` in folb_ref_spec is call->endpoint until then: call
  * it after results were unmarshalled. */
