@@ -12,6 +12,7 @@
 #include "keys.h"
 #include "members.h"
 #include "pattern.h"
+#include "rewrite.h"
 
 /* Longest path of a file, without its terminator; as PATH_MAX of Linux. */
 #define PATH_OCTETS 4095
@@ -197,6 +198,9 @@ static enum folb_status value_read(struct value *v)
                               &v->next->idempotent, &v->mistakes);
   case FOLB_FORM_PATTERNS:
     return patterns_check(v);
+  case FOLB_FORM_REWRITES:
+    return folb_rewrites_read(v->env, v->text, &v->next->rewrites,
+                              &v->mistakes);
   case FOLB_FORM_POLICY:
     policy_read(v);
     break;
@@ -250,6 +254,10 @@ static void value_commit(struct config *c, const struct value *v, size_t key,
     folb_patterns_free(&c->env, c->pub.idempotent);
   else
     v->next->idempotent = c->pub.idempotent;
+  if (v->spec->form == FOLB_FORM_REWRITES)
+    folb_rewrites_free(&c->env, c->pub.rewrites);
+  else
+    v->next->rewrites = c->pub.rewrites;
   c->pub = *v->next;
   folb_free(&c->env, c->text[key]);
   c->text[key] = text;
@@ -289,6 +297,7 @@ static enum folb_status value_set(struct config *c, struct value *v, size_t key,
   }
   folb_members_free(&c->env, v->next->endpoints);
   folb_patterns_free(&c->env, v->next->idempotent);
+  folb_rewrites_free(&c->env, v->next->rewrites);
   folb_free(&c->env, text);
   if (status == FOLB_ENOMEM)
     folb_error_set(err, status, "%s", folb_strerror(status));
@@ -315,6 +324,7 @@ enum folb_status folb_config_set(struct folb_config *config, const char *key,
   next            = c->pub;
   next.endpoints  = NULL;
   next.idempotent = NULL;
+  next.rewrites   = NULL;
   v.env           = &c->env;
   v.spec          = folb_key_spec_at(position);
   v.text          = folb_slice_trim(folb_slice_of(value, strlen(value)));
@@ -381,6 +391,7 @@ static enum folb_status config_fill(struct config       *to,
   to->pub            = from->pub;
   to->pub.endpoints  = NULL;
   to->pub.idempotent = NULL;
+  to->pub.rewrites   = NULL;
   for (i = 0; i < folb_key_count(); ++i) {
     if (from->text[i] == NULL)
       continue;
@@ -393,6 +404,9 @@ static enum folb_status config_fill(struct config       *to,
   if (from->pub.endpoints != NULL &&
       folb_members_copy(&to->env, from->pub.endpoints, &to->pub.endpoints) !=
           FOLB_OK)
+    return FOLB_ENOMEM;
+  if (folb_rewrites_copy(&to->env, from->pub.rewrites, &to->pub.rewrites) !=
+      FOLB_OK)
     return FOLB_ENOMEM;
   return folb_patterns_copy(&to->env, from->pub.idempotent,
                             &to->pub.idempotent);
@@ -431,6 +445,7 @@ void folb_config_free(struct folb_config *config)
   env = c->env;
   folb_members_free(&env, c->pub.endpoints);
   folb_patterns_free(&env, c->pub.idempotent);
+  folb_rewrites_free(&env, c->pub.rewrites);
   for (i = 0; i < folb_key_count(); ++i)
     folb_free(&env, c->text[i]);
   folb_free(&env, c);
@@ -469,4 +484,10 @@ bool folb_config_idempotent(const struct folb_config *config,
   return config != NULL && operation != NULL &&
          folb_patterns_match(config->idempotent, folb_slice_of(id, strlen(id)),
                              folb_slice_of(operation, strlen(operation)));
+}
+
+enum folb_rewrite folb_config_rewrite(const struct folb_config *config,
+                                      struct folb_address      *address)
+{
+  return folb_rewrites_apply(config->rewrites, address);
 }

@@ -92,6 +92,7 @@ struct folb_config {
   /* The rest is read through functions. */
   struct folb_member_list *endpoints;  /* of folbEndpoints; NULL if empty   */
   struct folb_patterns    *idempotent; /* of folbIdempotent; NULL if empty  */
+  struct folb_rewrites    *rewrites;   /* of folbRewrite; NULL if empty     */
 };
 
 FOLB_API enum folb_status folb_config_new(const struct folb_env *env,
@@ -134,6 +135,18 @@ FOLB_API bool folb_config_active(const struct folb_config *config);
 FOLB_API bool folb_config_idempotent(const struct folb_config *config,
                                      const char *repository_id,
                                      const char *operation);
+
+enum folb_rewrite {
+  FOLB_REWRITE_NONE    = 0, /* used as it is                                */
+  FOLB_REWRITE_CHANGED = 1,
+  FOLB_REWRITE_DROPPED = 2  /* not to be used; address is as it was         */
+};
+/* What folbRewrite makes of an address that a reference, an update of one or
+ * a forward names.  The first entry that fits decides, names are compared by
+ * text, and the result is not rewritten again.  Paths never are. */
+FOLB_API enum folb_rewrite
+folb_config_rewrite(const struct folb_config *config,
+                    struct folb_address      *address);
 
 #ifdef __cplusplus
 }

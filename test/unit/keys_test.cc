@@ -35,6 +35,7 @@ TEST(KeyTableTest, IsSortedAndComplete)
                                      "folbNotExist",
                                      "folbPolicy",
                                      "folbRetry",
+                                     "folbRewrite",
                                      "folbSeed"};
   std::set<std::string>       names;
   std::string                 last;
@@ -163,13 +164,6 @@ TEST_F(ConfigTest, LaterKeysRefuseWrongValuesAsSuch)
       {"folbDnsServers", "10.0.0.1"},
       {"folbDnsServers", "10.0.0.1:53,"},
       {"folbDnsServers", "giop:tcp:10.0.0.1:53"},
-      {"folbRewrite", "a"},
-      {"folbRewrite", "a="},
-      {"folbRewrite", "=b"},
-      {"folbRewrite", "drop:0=b"},
-      {"folbRewrite", "a=b:70000"},
-      {"folbRewrite", "a=b,"},
-      {"folbRewrite", "::1=b"},
       {"folbPerRequest", "IDL:a:1.0,"},
       {"folbPerRequest", "IDL:a b"},
       {"folbServerPOAs", "a,,b"},
@@ -202,8 +196,6 @@ TEST_F(ConfigTest, LaterKeysAreNotYetThere)
       {"folbResolve", "dns:a:1 , naming:corbaname::b:2,dns-srv:c"},
       {"folbResolve", "naming:x"},
       {"folbDnsServers", "10.0.0.1:53,[::1]:53"},
-      {"folbRewrite", "a=b"},
-      {"folbRewrite", "10.0.0.1:5=b:6 , c = drop,[::1]=[::2]:5"},
       {"folbPerRequest", "IDL:a:1.0,*"},
       {"folbServerPOAs", "a*"},
       {"folbServer", "inst-1"},
