@@ -58,6 +58,7 @@ TEST_F(Configuration, BadValuesAreRefusedNamingKeyAndValue)
            {"folbSeed", "99999999999", "4294967295"},
            {"folbNotExist", "sometimes", "adapter"},
            {"folbIdempotent", "no-hash", "#"},
+           {"folbRewrite", "db1=10.0.0.1:0", "drop"},
            {"folbEndpointsFile", directory.c_str(), "file"}}) {
     const std::string said =
         Refusal({std::string("ORB") + row.key + "=" + row.value});
