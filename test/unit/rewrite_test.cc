@@ -19,8 +19,8 @@ protected:
       EXPECT_FALSE(folb_address_equal(&before, &a));
       // Canonical as a parsed one is: they are hashed and copied whole.
       folb_address again;
-      EXPECT_EQ(FOLB_OK, folb_address_parse(buf, std::strlen(buf), &again,
-                                            nullptr));
+      EXPECT_EQ(FOLB_OK,
+                folb_address_parse(buf, std::strlen(buf), &again, nullptr));
       EXPECT_EQ(again.numeric, a.numeric);
       EXPECT_EQ(0, std::memcmp(again.host, a.host, sizeof(a.host)));
       return buf;
@@ -45,8 +45,8 @@ TEST_F(RewriteKeyTest, NothingWithoutEntries)
 
 TEST_F(RewriteKeyTest, HostAndPort)
 {
-  ASSERT_EQ("", Set("folbRewrite",
-                    "a=x , b=y:7 ,c:1=z,d:1 = w:8,e=drop,f:1=drop"));
+  ASSERT_EQ("",
+            Set("folbRewrite", "a=x , b=y:7 ,c:1=z,d:1 = w:8,e=drop,f:1=drop"));
   EXPECT_EQ("a=x,b=y:7,c:1=z,d:1=w:8,e=drop,f:1=drop", Get("folbRewrite"));
   EXPECT_EQ("x:1", To("a:1"));
   EXPECT_EQ("x:65535", To("a:65535"));
