@@ -12,6 +12,7 @@
 #include "keys.h"
 #include "members.h"
 #include "pattern.h"
+#include "rewrite.h"
 #include "value.h"
 
 /* What every struct folb_config is the beginning of. */
@@ -282,4 +283,10 @@ bool folb_config_idempotent(const struct folb_config *config,
   return config != NULL && operation != NULL &&
          folb_patterns_match(config->idempotent, folb_slice_of(id, strlen(id)),
                              folb_slice_of(operation, strlen(operation)));
+}
+
+enum folb_rewrite folb_config_rewrite(const struct folb_config *config,
+                                      struct folb_address      *address)
+{
+  return folb_rewrites_apply(config->rewrites, address);
 }

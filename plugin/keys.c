@@ -137,8 +137,8 @@ static const struct folb_key_spec specs[] = {
     {KEY("folbRewrite", "",
          "from=to, comma separated, from host or host:port, to host, "
          "host:port or drop, or nothing",
-         "addresses in references, rewritten before use", true, true),
-     FOLB_FORM_REWRITES, 0, 0, NULL, NO_FIELD},
+         "addresses in references, rewritten before use", true, false),
+     FOLB_FORM_REWRITES, 0, 0, NULL, FIELD(rewrites)},
     {KEY("folbSeed", "0", "0..4294967295; 0 = from the kernel",
          "seed of the random source", false, false),
      FOLB_FORM_NUMBER, 0, UINT32_MAX, NULL, FIELD(seed)},
@@ -308,32 +308,6 @@ static bool server_check(struct folb_slice s, struct folb_text *why)
   return folb_address_read(s, &a, why);
 }
 
-/* host or host:port */
-static bool rewrite_half_check(struct folb_slice s, struct folb_text *why)
-{
-  struct folb_address a;
-
-  if (folb_slice_find(s, ':') < s.len &&
-      (s.at[0] != '[' || s.at[s.len - 1] != ']'))
-    return server_check(s, why);
-  return folb_host_read(s, &a, why);
-}
-
-static bool rewrite_check(struct folb_slice s, struct folb_text *why)
-{
-  size_t            equals = folb_slice_find(s, '=');
-  struct folb_slice to;
-
-  if (equals == s.len) {
-    folb_text_add(why, "has no =");
-    return false;
-  }
-  to = folb_slice_trim(folb_slice_of(s.at + equals + 1, s.len - equals - 1));
-  return rewrite_half_check(folb_slice_trim(folb_slice_of(s.at, equals)),
-                            why) &&
-         (folb_slice_is(to, "drop") || rewrite_half_check(to, why));
-}
-
 static bool source_check(struct folb_slice s, struct folb_text *why)
 {
   struct folb_address a;
@@ -392,10 +366,6 @@ void folb_later_check(const struct folb_key_spec *spec, struct folb_slice s,
     case FOLB_FORM_SERVERS:
       part = folb_slice_cut(&s, ",", &separator);
       ok   = server_check(part, &why);
-      break;
-    case FOLB_FORM_REWRITES:
-      part = folb_slice_cut(&s, ",", &separator);
-      ok   = rewrite_check(part, &why);
       break;
     default:
       ok = folb_name_valid(part, &why);

@@ -19,11 +19,12 @@ enum folb_form {
   FOLB_FORM_PATTERNS,   /* pattern,...                               */
   FOLB_FORM_PATH,       /* of a file or directory                    */
   FOLB_FORM_BUDGET,     /* percent:per-second, or word               */
+  FOLB_FORM_REWRITES,   /* from=to,...                               */
   /* Of keys of later versions only. */
   FOLB_FORM_NAME,    /* name of an instance                          */
   FOLB_FORM_SOURCES, /* dns:..., dns-srv:..., naming:...             */
   FOLB_FORM_SERVERS, /* host:port,...                                */
-  FOLB_FORM_REWRITES /* from=to,...                                  */
+  FOLB_FORM_COUNT
 };
 
 struct folb_key_spec {

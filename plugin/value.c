@@ -11,6 +11,7 @@
 #include "alloc.h"
 #include "members.h"
 #include "pattern.h"
+#include "rewrite.h"
 
 /* Longest path of a file, without its terminator; as PATH_MAX of Linux. */
 #define PATH_OCTETS 4095
@@ -37,43 +38,83 @@ void folb_owned_set(struct folb_config         *config,
   memcpy((char *)config + spec->field, &p, sizeof(p));
 }
 
+static enum folb_status members_copy(const struct folb_env *env,
+                                     const void *from, void **out)
+{
+  struct folb_member_list *copy;
+  enum folb_status         status = folb_members_copy(
+              env, (const struct folb_member_list *)from, &copy);
+
+  *out = copy;
+  return status;
+}
+
+static void members_free(const struct folb_env *env, void *p)
+{
+  folb_members_free(env, (struct folb_member_list *)p);
+}
+
+static enum folb_status patterns_copy(const struct folb_env *env,
+                                      const void *from, void **out)
+{
+  struct folb_patterns *copy;
+  enum folb_status      status =
+      folb_patterns_copy(env, (const struct folb_patterns *)from, &copy);
+
+  *out = copy;
+  return status;
+}
+
+static void patterns_free(const struct folb_env *env, void *p)
+{
+  folb_patterns_free(env, (struct folb_patterns *)p);
+}
+
+static enum folb_status rewrites_copy(const struct folb_env *env,
+                                      const void *from, void **out)
+{
+  struct folb_rewrites *copy;
+  enum folb_status      status =
+      folb_rewrites_copy(env, (const struct folb_rewrites *)from, &copy);
+
+  *out = copy;
+  return status;
+}
+
+static void rewrites_free(const struct folb_env *env, void *p)
+{
+  folb_rewrites_free(env, (struct folb_rewrites *)p);
+}
+
+/* By form; the others own nothing. */
+static const struct owner {
+  enum folb_status (*copy)(const struct folb_env *env, const void *from,
+                           void **out);
+  void (*free)(const struct folb_env *env, void *p);
+} owners[FOLB_FORM_COUNT] = {
+    [FOLB_FORM_MEMBERS]    = {members_copy, members_free},
+    [FOLB_FORM_OPERATIONS] = {patterns_copy, patterns_free},
+    [FOLB_FORM_PATTERNS]   = {patterns_copy, patterns_free},
+    [FOLB_FORM_REWRITES]   = {rewrites_copy, rewrites_free},
+};
+
 bool folb_owned(const struct folb_key_spec *spec)
 {
-  return spec->field != SIZE_MAX && (spec->form == FOLB_FORM_MEMBERS ||
-                                     spec->form == FOLB_FORM_OPERATIONS ||
-                                     spec->form == FOLB_FORM_PATTERNS);
+  return spec->field != SIZE_MAX && owners[spec->form].free != NULL;
 }
 
 void folb_owned_free(const struct folb_env      *env,
                      const struct folb_key_spec *spec, void *p)
 {
-  if (spec->form == FOLB_FORM_MEMBERS)
-    folb_members_free(env, (struct folb_member_list *)p);
-  else
-    folb_patterns_free(env, (struct folb_patterns *)p);
+  owners[spec->form].free(env, p);
 }
 
 enum folb_status folb_owned_copy(const struct folb_env      *env,
                                  const struct folb_key_spec *spec,
                                  const void *from, void **out)
 {
-  struct folb_member_list *list     = NULL;
-  struct folb_patterns    *patterns = NULL;
-  enum folb_status         status   = FOLB_OK;
-
   *out = NULL;
-  if (from == NULL)
-    return FOLB_OK;
-  if (spec->form == FOLB_FORM_MEMBERS) {
-    status =
-        folb_members_copy(env, (const struct folb_member_list *)from, &list);
-    *out = list;
-  } else {
-    status =
-        folb_patterns_copy(env, (const struct folb_patterns *)from, &patterns);
-    *out = patterns;
-  }
-  return status;
+  return from == NULL ? FOLB_OK : owners[spec->form].copy(env, from, out);
 }
 
 /* ---- readers --------------------------------------------------------------
@@ -259,6 +300,9 @@ enum folb_status folb_value_read(struct folb_value *v)
     return patterns_read(v, FOLB_PATTERNS_OPERATION);
   case FOLB_FORM_PATTERNS:
     return patterns_read(v, FOLB_PATTERNS_PLAIN);
+  case FOLB_FORM_REWRITES:
+    return folb_rewrites_read(v->env, v->text, &v->next->rewrites,
+                              &v->mistakes);
   case FOLB_FORM_POLICY:
     policy_read(v);
     break;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "identity.h"
+#include "profiles.h"
 #include "use.h"
 
 #include <algorithm>

@@ -70,12 +70,23 @@ class Reference {
   struct Profile {
     CORBA::ULong              index; // in the IOR
     folb_address              main;  // port 0: it has only other ways
+    bool                      moved; // main is not what the octets say
     std::vector<folb_address> alternates;
+  };
+  // An address of an IOR as the ORB has it, or what folbRewrite makes of it.
+  struct Way {
+    const omni::giopAddress*           address; // NULL: not to be used
+    folb_address                       canonical; // host "": of no kind of ours
+    std::unique_ptr<omni::giopAddress> made;
   };
 
   Reference(Runtime& runtime, omniIOR& ior) : runtime_(runtime), ior_(ior) {}
   bool       read();
   void       read_profile(CORBA::ULong index);
+  bool       rewrite(folb_address& address);
+  Way        way(const Profile&           profile,
+                 const omni::giopAddress& address) const;
+  void       note(const omni::giopAddress& address, const Way& way);
   bool       open(const char* target_id);
   bool       other_ways(const Profile& profile, std::vector<folb_own>& own);
   Candidate* make(folb_endpoint* endpoint);
@@ -94,6 +105,7 @@ class Reference {
   bool                 omni_like_ = false;
   bool                 transient_ = false;
   bool                 some_unusable_ = false;
+  bool                 some_rewritten_ = false; // or dropped
   std::vector<Profile> profiles_;
   std::atomic<Table*>  table_{nullptr};
 };
@@ -101,10 +113,6 @@ class Reference {
 // Whether this thread reads a reference as a CORBA::Object out of octets:
 // of an Any or an argument, not of a URI.
 bool is_being_unmarshalled();
-
-// Makes the IOR select its first profile that decodes, and decodes it; false:
-// none is ours. Raises what plain omniORB raises when none decodes.
-bool select_profile(omniIOR& ior);
 
 } // namespace omnifolb
 

@@ -191,7 +191,8 @@ struct folb_ref_spec {
                                    addresses in their order, no members, no
                                    policy, no context, ejections ignored     */
   bool                   always; /* managed whatever its addresses: target of
-                                    a forward, or others it has are unusable */
+                                    a forward, others it has are unusable, or
+                                    some were rewritten or dropped           */
   enum folb_origin       origin;
   struct folb_ref       *parent;   /* FOLB_ORIGIN_REPLY */
   struct folb_endpoint  *answered; /* FOLB_ORIGIN_REPLY */

@@ -111,6 +111,7 @@ struct folb_config {
   uint32_t budget_per_second; /* beside them                                */
   uint32_t subset;            /* members used of each cluster; 0: all       */
   struct folb_patterns *per_request; /* of folbPerRequest; NULL if empty    */
+  struct folb_rewrites *rewrites;    /* of folbRewrite; NULL if empty       */
 };
 
 FOLB_API enum folb_status folb_config_new(const struct folb_env *env,
@@ -157,6 +158,18 @@ FOLB_API bool folb_config_per_request(const struct folb_config *config,
 FOLB_API bool folb_config_idempotent(const struct folb_config *config,
                                      const char *repository_id,
                                      const char *operation);
+
+enum folb_rewrite {
+  FOLB_REWRITE_NONE    = 0, /* used as it is                                */
+  FOLB_REWRITE_CHANGED = 1,
+  FOLB_REWRITE_DROPPED = 2  /* not to be used; address is as it was         */
+};
+/* What folbRewrite makes of an address that a reference, an update of one or
+ * a forward names.  The first entry that fits decides, names are compared by
+ * text, and the result is not rewritten again.  Paths never are. */
+FOLB_API enum folb_rewrite
+folb_config_rewrite(const struct folb_config *config,
+                    struct folb_address      *address);
 
 #ifdef __cplusplus
 }

@@ -58,6 +58,7 @@ TEST_F(Configuration, BadValuesAreRefusedNamingKeyAndValue)
            {"folbSeed", "99999999999", "4294967295"},
            {"folbNotExist", "sometimes", "adapter"},
            {"folbIdempotent", "no-hash", "#"},
+           {"folbRewrite", "db1=10.0.0.1:0", "drop"},
            {"folbEndpointsFile", directory.c_str(), "file"}}) {
     const std::string said =
         Refusal({std::string("ORB") + row.key + "=" + row.value});
@@ -81,7 +82,7 @@ TEST_F(Configuration, KeysOfLaterVersionsSayNotYet)
        {"folbResolve=dns:a:1", "folbResolveInterval=5",
         "folbLoadBalance=client", "folbPerRequest=IDL:*", "folbFailBack=1000",
         "folbOutlier=off", "folbSlowStart=1", "folbProbeInterval=5",
-        "folbRetryBudget=off", "folbSubset=2", "folbRewrite=a=b",
+        "folbRetryBudget=off", "folbSubset=2",
         "folbDnsServers=a:1", "folbConnectRace=5", "folbFolb=off",
         "folbServer=x", "folbServerPOAs=x", "folbFastPath=off", "folbSpin=3",
         "folbStats=/tmp", "folbControl=/tmp", "folbPolicy=least-request",
