@@ -90,6 +90,7 @@ struct folb_endpoint {
   uint32_t              weight;
   bool                  member;
   bool                  backup;
+  uint32_t              position; /* in the snapshot a place is taken from   */
   char                  name[FOLB_NAME_MAX + 1];
 
   /* source_lock */

@@ -14,6 +14,14 @@
 
 struct folb_cluster;
 
+/* A number as random as its bits allow (the end of splitmix64). */
+static inline uint64_t folb_mix(uint64_t z)
+{
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
 static inline bool folb_policy_is(const struct folb_policy_ops *policy,
                                   uint32_t                      use)
 {
@@ -81,11 +89,12 @@ void folb_place_copy(const struct folb_snapshot *tier,
                      const struct folb_place *from, struct folb_place *place);
 void folb_place_stir(const struct folb_snapshot *tier, struct folb_place *place,
                      uint32_t random);
-/* A place in another snapshot of the cluster goes on where `from` was. */
-void folb_place_follow(const struct folb_snapshot *from_tier,
-                       const struct folb_place    *from,
-                       const struct folb_snapshot *tier,
-                       struct folb_place          *place);
+/* A place in another snapshot of the cluster goes on where `from` was.  Uses
+ * the engine's scratch. */
+void folb_place_follow_locked(const struct folb_snapshot *from_tier,
+                              const struct folb_place    *from,
+                              const struct folb_snapshot *tier,
+                              struct folb_place          *place);
 
 /* ---- threads ----------------------------------------------------------- */
 

@@ -225,13 +225,13 @@ static bool turns_new_locked(struct folb_turns *turns, uint64_t now_ms,
 }
 
 /* threads_lock held.  A tier that is new is begun where the cluster is. */
-static void turns_follow(struct folb_turns          *turns,
-                         const struct folb_snapshot *old,
-                         const struct folb_snapshot *tier,
-                         struct folb_place          *place)
+static void turns_follow_locked(struct folb_turns          *turns,
+                                const struct folb_snapshot *old,
+                                const struct folb_snapshot *tier,
+                                struct folb_place          *place)
 {
   if (old != NULL && old->view.n != 0)
-    folb_place_follow(old, folb_turns_place(turns, old), tier, place);
+    folb_place_follow_locked(old, folb_turns_place(turns, old), tier, place);
   else
     folb_place_copy(tier, &tier->place, place);
 }
@@ -247,9 +247,9 @@ static bool turns_renew_locked(struct folb_turns *turns, uint64_t now_ms,
     turns_drop(turns);
     return false;
   }
-  turns_follow(turns, old, snapshot, &place);
+  turns_follow_locked(turns, old, snapshot, &place);
   if (snapshot->backup != NULL)
-    turns_follow(turns, old->backup, snapshot->backup, &other);
+    turns_follow_locked(turns, old->backup, snapshot->backup, &other);
   folb_place_free(old, &turns->place);
   folb_place_free(old, &turns->other);
   turns->place    = place;
