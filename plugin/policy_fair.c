@@ -26,12 +26,15 @@
 
 #define PASS_MAX 64u
 
-/* A window in the heap: where it ends, whether it was not ahead when the
- * membership changed, who has it.  40 bits are enough for the end, 2^23
- * members of weights below 2^16. */
-#define MEMBER_BITS 23u
+/* A window in the heap: where it ends, and who has it.  40 bits are enough for
+ * the end, with 2^22 members of weights below 2^16; two are left for a rank. */
+#define MEMBER_BITS 22u
 #define MEMBER_MASK ((1u << MEMBER_BITS) - 1)
-#define END_SHIFT   (MEMBER_BITS + 1)
+#define RANK_SHIFT  62u
+#define RANK_MASK   ((uint64_t)3 << RANK_SHIFT)
+
+/* Who had its pick of the open window when the membership changed. */
+enum { HAD_IT = 0, MAY_HAVE = 1, HAD_NOT = 2 };
 
 /* In one piece: the head, heap, opens, rests, links, heads. */
 struct cursor {
@@ -109,7 +112,7 @@ static void heap_make(uint64_t *heap, uint32_t n)
  */
 
 static uint64_t window_key(const struct fair *f, const struct view *v,
-                           uint32_t i, uint32_t not_ahead)
+                           uint32_t i)
 {
   const struct fair_rate *r    = &f->rates[i];
   const uint32_t          rest = v->rests[i] + r->rest;
@@ -118,7 +121,7 @@ static uint64_t window_key(const struct fair *f, const struct view *v,
   /* floor of the next begin, and up to the next whole turn: rest is below
    * 2 w, so what is over is 0, 1 or 2. */
   end += (uint64_t)(rest > 0) + (rest > r->weight);
-  return end << END_SHIFT | (uint64_t)not_ahead << MEMBER_BITS | i;
+  return end << MEMBER_BITS | i;
 }
 
 static void window_next(const struct fair *f, const struct view *v, uint32_t i)
@@ -143,7 +146,7 @@ static void window_wait(const struct fair *f, const struct view *v, uint32_t i)
 
 static void window_open(const struct fair *f, const struct view *v, uint32_t i)
 {
-  heap_push(v->heap, (uint32_t)v->c->n_heap++, window_key(f, v, i, 1));
+  heap_push(v->heap, (uint32_t)v->c->n_heap++, window_key(f, v, i));
 }
 
 /* A bucket also holds what opens whole rounds later. */
@@ -185,7 +188,7 @@ static void cursor_take(const struct fair *f, const struct view *v)
   }
   window_next(f, v, i);
   if (v->opens[i] <= c->now) {
-    heap_down(v->heap, (uint32_t)c->n_heap, 0, window_key(f, v, i, 1));
+    heap_down(v->heap, (uint32_t)c->n_heap, 0, window_key(f, v, i));
   } else {
     c->n_heap--;
     if (c->n_heap != 0)
@@ -200,8 +203,8 @@ static void cursor_take(const struct fair *f, const struct view *v)
 
 /* At turn `now` every member has had its picks whose window has ended, and of
  * those whose window is open as many as are missing from now have had one
- * more: those that end first, of equals those with links 0.  That is a state
- * that goes on without a miss, for the windows still open are then the ones
+ * more: by the rank in links, then those that end first.  With one rank that is
+ * a state that goes on without a miss, for the windows still open are the ones
  * with the most time. */
 static void cursor_put(const struct fair *f, const struct view *v, uint64_t now)
 {
@@ -222,7 +225,8 @@ static void cursor_put(const struct fair *f, const struct view *v, uint64_t now)
     if (now * w % cycle == 0)
       v->heap[--end] = i;
     else
-      v->heap[open++] = window_key(f, v, i, v->links[i] != 0);
+      v->heap[open++] = window_key(f, v, i) | (uint64_t)v->links[i]
+                                                  << RANK_SHIFT;
   }
   heap_make(v->heap, open);
   for (left = open; sum < now && left != 0; sum++) {
@@ -233,6 +237,9 @@ static void cursor_put(const struct fair *f, const struct view *v, uint64_t now)
     v->heap[left] = key;
     window_next(f, v, (uint32_t)key & MEMBER_MASK);
   }
+  for (i = 0; i < left; i++)
+    v->heap[i] &= ~RANK_MASK;
+  heap_make(v->heap, left);
   v->c->n_heap = left;
   for (i = left; i < f->n; i++) {
     const uint32_t member = (uint32_t)v->heap[i] & MEMBER_MASK;
@@ -252,6 +259,11 @@ void folb_fair_seek(const struct fair *f, uint64_t turn, void *cursor)
   cursor_put(f, &v, turn % f->cycle);
 }
 
+uint64_t folb_fair_now(const void *cursor)
+{
+  return ((const struct cursor *)cursor)->now;
+}
+
 double folb_fair_lag(const struct fair *f, const void *cursor, uint32_t member)
 {
   const struct cursor *c     = (const struct cursor *)cursor;
@@ -263,34 +275,68 @@ double folb_fair_lag(const struct fair *f, const void *cursor, uint32_t member)
   return (double)c->now * w / (double)f->cycle - (double)count;
 }
 
-static uint32_t carried(double share, double lag)
+/* A member of the same weight as before. */
+static bool firm(const struct folb_policy_view *view,
+                 const struct folb_follow_in *in, uint32_t i)
 {
-  return share > lag ? (uint32_t)(share - lag + 0.5) : 0;
+  return in->was[i] != UINT32_MAX &&
+         in->view->weights[in->was[i]] == view->weights[i];
 }
 
-uint64_t folb_fair_follow(const struct fair *f, const struct folb_follow_in *in,
-                          const double *lags, double part, void *cursor)
+/* The turn at which the firm members have had what they had, and the others
+ * their shares.  Those depend on the turn: it is found in a few steps. */
+static uint64_t turn_of(const struct fair *f, const struct view *v,
+                        const struct folb_policy_view *view,
+                        const struct folb_follow_in *in, uint64_t now)
 {
-  const struct view v    = view_of(f, cursor);
-  const double      turn = (part - (double)(uint64_t)part) * (double)f->cycle;
-  uint64_t          now  = 0;
-  uint32_t          i;
+  uint64_t had = 0, next = now;
+  uint32_t i, step;
+
+  for (i = 0; i < f->n; i++)
+    had += firm(view, in, i) ? v->links[i] : 0;
+  for (step = 0; step < 4; step++) {
+    now  = next;
+    next = had;
+    for (i = 0; i < f->n; i++)
+      if (!firm(view, in, i))
+        next += (now * f->rates[i].weight + f->cycle / 2) / f->cycle;
+    if (next == now)
+      break;
+  }
+  return next < f->cycle ? next : 0;
+}
+
+/* Who was behind or ahead stays so.  In the new shares a window may then be
+ * left a few turns too late: it is the next to be picked. */
+uint64_t folb_fair_follow(const struct fair             *f,
+                          const struct folb_policy_view *view,
+                          const struct folb_follow_in *in, const double *lags,
+                          double passed, void *cursor)
+{
+  const struct view v      = view_of(f, cursor);
+  const double      cycles = passed * (double)f->total / (double)f->cycle;
+  const double turn = (cycles - (double)(uint64_t)cycles) * (double)f->cycle;
+  uint64_t     now;
+  uint32_t     i;
 
   for (i = 0; i < f->n; i++) {
-    const double share = turn * f->rates[i].weight / (double)f->cycle;
-    double       lag   = 0;
+    double count = turn * f->rates[i].weight / (double)f->cycle;
 
-    if (in->was[i] != UINT32_MAX)
-      lag = lags != NULL ? lags[in->was[i]]
-                         : folb_fair_lag((const struct fair *)in->state,
-                                         in->cursor, in->was[i]);
-    v.links[i] = carried(share, lag);
-    now += v.links[i];
+    if (firm(view, in, i))
+      count -= lags != NULL ? lags[in->was[i]]
+                            : folb_fair_lag((const struct fair *)in->state,
+                                            in->cursor, in->was[i]);
+    v.links[i] = count > 0 ? (uint32_t)(count + 0.5) : 0;
   }
-  if (now >= f->cycle)
-    now = 0;
-  for (i = 0; i < f->n; i++)
-    v.links[i] = v.links[i] <= now * f->rates[i].weight / f->cycle;
+  now = turn_of(f, &v, view, in, (uint64_t)turn);
+  for (i = 0; i < f->n; i++) {
+    if (!firm(view, in, i))
+      v.links[i] = MAY_HAVE;
+    else if (v.links[i] > now * f->rates[i].weight / f->cycle)
+      v.links[i] = HAD_IT;
+    else
+      v.links[i] = HAD_NOT;
+  }
   cursor_put(f, &v, now);
   return now;
 }
@@ -325,8 +371,8 @@ enum folb_status folb_fair_init(struct fair                   *f,
     f->rates[i].weight = w;
     f->rates[i].whole  = f->cycle / w;
     f->rates[i].rest   = (uint32_t)(f->cycle % w);
-    f->first[i] = (f->rates[i].whole + (f->rates[i].rest != 0)) << END_SHIFT |
-                  (uint64_t)1 << MEMBER_BITS | i;
+    f->first[i] =
+        (f->rates[i].whole + (f->rates[i].rest != 0)) << MEMBER_BITS | i;
   }
   heap_make(f->first, f->n);
   return FOLB_OK;

@@ -298,18 +298,19 @@ static uint64_t smooth_follow(const void                    *state,
                               const struct folb_policy_view *view,
                               const struct folb_follow_in *in, void *cursor)
 {
-  const bool   from_table = smooth_tabled(in->view);
-  double       was[LANES], lags[LANES];
-  const double part =
-      (double)in->turn / (double)smooth_cycle(in->state, in->view);
-  uint32_t i;
+  const bool     from_table = smooth_tabled(in->view);
+  double         was[LANES], lags[LANES];
+  const uint64_t at = from_table ? in->turn % smooth_cycle(in->state, in->view)
+                                 : folb_fair_now(in->cursor);
+  uint32_t       i;
 
   if (from_table)
     table_lags((const struct table *)in->state, in->view->weights, in->turn,
                was);
   if (!smooth_tabled(view))
-    return folb_fair_follow((const struct fair *)state, in,
-                            from_table ? was : NULL, part, cursor);
+    return folb_fair_follow(
+        (const struct fair *)state, view, in, from_table ? was : NULL,
+        (double)at / (double)folb_weights_total(in->view), cursor);
   for (i = 0; i < view->n; i++) {
     const uint32_t j = in->was[i];
 
