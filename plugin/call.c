@@ -61,9 +61,8 @@ static inline struct folb_turns *turns_at_hand(const struct folb_ref *ref,
     return NULL;
   turns = &thread->turns[cluster->serial % FOLB_TURNS];
   if (FOLB_UNLIKELY(
-          atomic_load_explicit(&turns->serial, memory_order_acquire) !=
-              cluster->serial ||
-          turns->snapshot != snapshot ||
+          atomic_load_explicit(&turns->snapshot, memory_order_acquire) !=
+              snapshot ||
           turns->version != atomic_load_explicit(&cluster->engine->version,
                                                  memory_order_acquire) ||
           now_ms >= turns->expiry || snapshot->kind != (int)folb_ref_kind(ref)))
@@ -261,7 +260,7 @@ void folb_call_succeeded(struct folb_call *call, uint64_t now_ms)
 {
   struct folb_endpoint *ep = call->endpoint;
 
-  atomic_fetch_add(&ep->successes, 1);
+  atomic_fetch_add(&folb_counts_of(ep)->successes, 1);
   if (FOLB_LIKELY((call->state | atomic_load(&ep->blocked)) == 0))
     return;
   success_slow(call, now_ms);

@@ -142,20 +142,6 @@ static void endpoint_free_locked(struct folb_endpoint *ep)
   folb_free(&engine->env, ep->block);
 }
 
-uint64_t folb_endpoint_outstanding(const struct folb_endpoint *ep)
-{
-  uint64_t ended = atomic_load(&ep->successes);
-  uint64_t begun;
-  size_t   i;
-
-  for (i = 0; i < FOLB_OUTCOME_COUNT; i++)
-    ended += atomic_load(&ep->failures[i]);
-  /* Read last, so that an attempt which ends meanwhile is not seen ended
-   * without having begun; one taken back may still make it smaller. */
-  begun = atomic_load(&ep->begun);
-  return begun > ended ? begun - ended : 0;
-}
-
 /* user goes to the outbox, under a pin of its own. */
 static void endpoint_let_go_locked(struct folb_endpoint *ep,
                                    struct folb_outbox   *out)
@@ -239,14 +225,9 @@ void folb_endpoint_avoid_locked(struct folb_endpoint *ep, uint64_t now_ms,
 void folb_endpoints_child_locked(struct folb_engine *engine)
 {
   struct folb_endpoint *ep;
-  unsigned              i;
 
   for (ep = engine->oldest; ep != NULL; ep = ep->newer) {
-    uint64_t ended = atomic_load(&ep->successes);
-
-    for (i = 0; i < FOLB_OUTCOME_COUNT; i++)
-      ended += atomic_load(&ep->failures[i]);
-    atomic_store(&ep->begun, ended);
+    atomic_fetch_sub(&ep->counts[0].begun, folb_endpoint_outstanding(ep));
     ep->health.trial = false;
   }
 }

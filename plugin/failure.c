@@ -235,9 +235,11 @@ enum folb_action folb_call_failed(struct folb_call *call,
     folb_tried_free(call);
   folb_lock(engine);
   if (outcome == FOLB_OUTCOME_UNUSABLE)
-    atomic_fetch_sub(&failed->begun, 1);
-  else
+    atomic_fetch_sub(&folb_counts_of(failed)->begun, 1);
+  else {
     atomic_fetch_add(&failed->failures[outcome], 1);
+    atomic_fetch_add(&failed->failed, 1);
+  }
   folb_endpoint_settle_locked(failed, &out);
   folb_unlock(engine);
   folb_outbox_deliver(&out);

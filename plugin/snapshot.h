@@ -103,8 +103,8 @@ void folb_place_follow_locked(const struct folb_snapshot *from_tier,
 /* A thread's place in the rotation of a cluster; its own but for being
  * dropped, which takes the threads' lock. */
 struct folb_turns {
-  _Atomic uint64_t      serial; /* of the cluster; 0: free                   */
-  struct folb_snapshot *snapshot;
+  _Atomic(struct folb_snapshot *) snapshot; /* held; NULL: free              */
+  uint64_t                     serial; /* of the cluster                     */
   const struct folb_snapshot  *tier; /* the snapshot, or its backup          */
   struct folb_endpoint *const *sequence; /* the tier's, while all its members
                                             are usable; else NULL            */
@@ -138,6 +138,9 @@ struct folb_thread {
   struct folb_thread *prev, *next;
 };
 extern _Thread_local struct folb_thread *folb_thread_self
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+/* How many octets behind the first counters of an endpoint the thread's are. */
+extern _Thread_local size_t folb_thread_shard
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 /* This thread's turns in the cluster, up to date; NULL: out of memory. */
 struct folb_turns *folb_turns_locked(struct folb_cluster *cluster,
