@@ -11,8 +11,10 @@
 /* ---- begin ----------------------------------------------------------------
  */
 
+/* Takes back what was begun at an endpoint that is blocked, and chooses anew;
+ * has_turn: it may be that one all the same, by the turn that was taken. */
 static __attribute__((noinline)) enum folb_status
-begin_slow(struct folb_call *call, struct folb_endpoint *blocked,
+begin_slow(struct folb_call *call, struct folb_endpoint *blocked, bool has_turn,
            uint64_t now_ms)
 {
   struct folb_ref      *ref    = call->ref;
@@ -25,7 +27,7 @@ begin_slow(struct folb_call *call, struct folb_endpoint *blocked,
   folb_lock(engine);
   if (blocked != NULL)
     folb_attempt_take_back_locked(blocked, &out);
-  call->endpoint = NULL;
+  call->endpoint = has_turn ? blocked : NULL;
   if (folb_ref_settle_locked(ref, &out) != FOLB_MANAGED) {
     status = FOLB_ENOUSABLE;
   } else {
@@ -61,9 +63,8 @@ static inline struct folb_turns *turns_at_hand(const struct folb_ref *ref,
     return NULL;
   turns = &thread->turns[cluster->serial % FOLB_TURNS];
   if (FOLB_UNLIKELY(
-          atomic_load_explicit(&turns->serial, memory_order_acquire) !=
-              cluster->serial ||
-          turns->snapshot != snapshot ||
+          atomic_load_explicit(&turns->snapshot, memory_order_acquire) !=
+              snapshot ||
           turns->version != atomic_load_explicit(&cluster->engine->version,
                                                  memory_order_acquire) ||
           now_ms >= turns->expiry || snapshot->kind != (int)folb_ref_kind(ref)))
@@ -79,9 +80,10 @@ begin_by_policy(struct folb_call *call, struct folb_turns *turns,
   const struct folb_snapshot *tier = turns->tier;
   struct folb_pick_out        out  = {0, 1};
   struct folb_pick_in         in   = {0};
+  bool                        begun;
 
   if (turns->n == 0)
-    return begin_slow(call, NULL, now_ms);
+    return begin_slow(call, NULL, false, now_ms);
   if (folb_policy_is(tier->policy, FOLB_POLICY_USES_RANDOM)) {
     /* xorshift32: the policy's drawn number needs no lock. */
     turns->random ^= turns->random << 13;
@@ -93,28 +95,24 @@ begin_by_policy(struct folb_call *call, struct folb_turns *turns,
   in.turn         = turns->place.turn;
   in.random       = turns->random;
   in.cursor       = turns->place.cursor;
-  /* A turn that is not used, its endpoint being blocked, is not taken. */
-  in.flags = FOLB_PICK_PEEK;
+  in.flags        = (call->flags & FOLB_CALL_LOCATE) != 0 ? FOLB_PICK_PEEK : 0;
   tier->policy->pick(tier->state, &tier->view, &in, &out);
   if (FOLB_UNLIKELY(out.member >= tier->view.n))
-    return begin_slow(call, NULL, now_ms);
-  if (FOLB_UNLIKELY(!folb_attempt_begin(call, tier->eps[out.member])))
-    return begin_slow(call, call->endpoint, now_ms);
-  if ((call->flags & FOLB_CALL_LOCATE) != 0)
-    return FOLB_OK;
-  if (in.cursor != NULL) {
-    in.flags = 0;
-    tier->policy->pick(tier->state, &tier->view, &in, &out);
-  }
-  turns->place.turn += out.turns;
-  return FOLB_OK;
+    return begin_slow(call, NULL, false, now_ms);
+  /* A cursor has moved on, whatever becomes of the attempt. */
+  begun = folb_attempt_begin(call, tier->eps[out.member]);
+  if (in.flags == 0 && (begun || in.cursor != NULL))
+    turns->place.turn += out.turns;
+  return FOLB_LIKELY(begun)
+             ? FOLB_OK
+             : begin_slow(call, call->endpoint, in.cursor != NULL, now_ms);
 }
 
 static __attribute__((noinline)) enum folb_status
 begin_fixed(struct folb_call *call, struct folb_ref *ref, uint64_t now_ms)
 {
   if (!ref->fixed || ref->n_own == 0)
-    return begin_slow(call, NULL, now_ms);
+    return begin_slow(call, NULL, false, now_ms);
   (void)folb_attempt_begin(
       call,
       ref->own[atomic_load_explicit(&ref->last, memory_order_relaxed)].ep);
@@ -135,12 +133,12 @@ begin_unbound(struct folb_call *call, struct folb_ref *ref, uint64_t now_ms)
     return begin_fixed(call, ref, now_ms);
   turns = turns_at_hand(ref, cluster, now_ms);
   if (FOLB_UNLIKELY(turns == NULL))
-    return begin_slow(call, NULL, now_ms);
+    return begin_slow(call, NULL, false, now_ms);
   if (FOLB_UNLIKELY(turns->sequence == NULL))
     return begin_by_policy(call, turns, now_ms);
   turn = turns->place.turn;
   if (FOLB_UNLIKELY(!folb_attempt_begin(call, turns->sequence[turn])))
-    return begin_slow(call, call->endpoint, now_ms);
+    return begin_slow(call, call->endpoint, false, now_ms);
   if ((call->flags & FOLB_CALL_LOCATE) == 0)
     turns->place.turn = turn + 1 == turns->cycle ? 0 : turn + 1;
   return FOLB_OK;
@@ -172,7 +170,7 @@ enum folb_status folb_call_begin_lookup(struct folb_call *call,
       atomic_load_explicit(&ref->per_request, memory_order_acquire) != NULL)
     return folb_call_begin(call, ref, now_ms, deadline_ms, flags);
   call_init(call, ref, NULL, deadline_ms, flags | FOLB_CALL_LOOKUP);
-  return begin_slow(call, NULL, now_ms);
+  return begin_slow(call, NULL, false, now_ms);
 }
 
 enum folb_status folb_call_begin(struct folb_call *call, struct folb_ref *ref,
@@ -188,10 +186,10 @@ enum folb_status folb_call_begin(struct folb_call *call, struct folb_ref *ref,
     ep = atomic_load_explicit(&context->bound, memory_order_acquire);
     if (FOLB_UNLIKELY(now_ms >= atomic_load_explicit(&context->back_ms,
                                                      memory_order_relaxed)))
-      return begin_slow(call, NULL, now_ms);
+      return begin_slow(call, NULL, false, now_ms);
     if (FOLB_LIKELY(ep != NULL && folb_attempt_begin(call, ep)))
       return FOLB_OK;
-    return begin_slow(call, ep, now_ms);
+    return begin_slow(call, ep, false, now_ms);
   }
   return begin_unbound(call, ref, now_ms);
 }
@@ -283,7 +281,7 @@ void folb_call_succeeded(struct folb_call *call, uint64_t now_ms)
 {
   struct folb_endpoint *ep = call->endpoint;
 
-  atomic_fetch_add(&ep->successes, 1);
+  atomic_fetch_add(&folb_counts_of(ep)->successes, 1);
   if (FOLB_LIKELY((call->state | atomic_load(&ep->blocked)) == 0))
     return;
   success_slow(call, now_ms);

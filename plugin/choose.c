@@ -205,11 +205,15 @@ static struct folb_endpoint *by_turn(const struct folb_call *call,
   struct folb_pick_in  in = {0};
   uint32_t             n;
 
+  /* Its turn has been taken already. */
+  if (call->endpoint != NULL && may_take(call, call->endpoint, now_ms))
+    return call->endpoint;
+  /* First, for it uses the scratch too. */
+  if (folb_ref_balances(call->ref))
+    turns = folb_turns_locked(cluster, now_ms);
   n = candidates_locked(call, tier, candidates, now_ms);
   if (n == 0)
     return NULL;
-  if (folb_ref_balances(call->ref))
-    turns = folb_turns_locked(cluster, now_ms);
   if (turns != NULL) {
     place = folb_turns_place(turns, tier);
     if ((call->flags & FOLB_CALL_LOCATE) != 0)

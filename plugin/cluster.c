@@ -59,7 +59,7 @@ static void tier_publish_locked(const struct folb_snapshot *old,
                                 struct folb_snapshot       *tier)
 {
   if (old != NULL && old->view.n != 0)
-    folb_place_follow(old, &old->place, tier, &tier->place);
+    folb_place_follow_locked(old, &old->place, tier, &tier->place);
   else if (tier->view.n != 0) /* a random offset over the total weight */
     folb_place_stir(tier, &tier->place, folb_random_locked(tier->engine));
 }

@@ -137,24 +137,10 @@ static void endpoint_free_locked(struct folb_endpoint *ep)
   else
     engine->newest = ep->older;
   engine->n_endpoints--;
-  engine->gone += atomic_load(&ep->begun);
+  engine->gone += folb_endpoint_begun(ep);
   if (ep->host != NULL)
     folb_host_unuse_locked(engine, ep->host);
   folb_free(&engine->env, ep->block);
-}
-
-uint64_t folb_endpoint_outstanding(const struct folb_endpoint *ep)
-{
-  uint64_t ended = atomic_load(&ep->successes);
-  uint64_t begun;
-  size_t   i;
-
-  for (i = 0; i < FOLB_OUTCOME_COUNT; i++)
-    ended += atomic_load(&ep->failures[i]);
-  /* Read last, so that an attempt which ends meanwhile is not seen ended
-   * without having begun; one taken back may still make it smaller. */
-  begun = atomic_load(&ep->begun);
-  return begun > ended ? begun - ended : 0;
 }
 
 uint64_t folb_endpoints_begun_locked(const struct folb_engine *engine)
@@ -163,7 +149,7 @@ uint64_t folb_endpoints_begun_locked(const struct folb_engine *engine)
   uint64_t                    begun = engine->gone;
 
   for (ep = engine->oldest; ep != NULL; ep = ep->newer)
-    begun += atomic_load_explicit(&ep->begun, memory_order_relaxed);
+    begun += folb_endpoint_begun(ep);
   return begun;
 }
 
@@ -270,14 +256,9 @@ void folb_endpoint_announced_locked(struct folb_endpoint *ep, uint64_t now_ms,
 void folb_endpoints_child_locked(struct folb_engine *engine)
 {
   struct folb_endpoint *ep;
-  unsigned              i;
 
   for (ep = engine->oldest; ep != NULL; ep = ep->newer) {
-    uint64_t ended = atomic_load(&ep->successes);
-
-    for (i = 0; i < FOLB_OUTCOME_COUNT; i++)
-      ended += atomic_load(&ep->failures[i]);
-    atomic_store(&ep->begun, ended);
+    atomic_fetch_sub(&ep->counts[0].begun, folb_endpoint_outstanding(ep));
     ep->health.trial = false;
   }
 }

@@ -78,7 +78,7 @@ static bool outlier_locked(const struct folb_call *call,
 
   if (limit == FOLB_OFF || call->ref->fixed || !suspicious(outcome))
     return false;
-  successes = atomic_load(&ep->successes);
+  successes = folb_endpoint_successes(ep);
   if (successes != ep->row_successes)
     ep->row = 0;
   ep->row_successes = successes;
@@ -338,9 +338,11 @@ enum folb_action folb_call_failed(struct folb_call *call,
     folb_tried_free(call);
   folb_lock(engine);
   if (outcome == FOLB_OUTCOME_UNUSABLE)
-    atomic_fetch_sub(&failed->begun, 1);
-  else
+    atomic_fetch_sub(&folb_counts_of(failed)->begun, 1);
+  else {
     atomic_fetch_add(&failed->failures[outcome], 1);
+    atomic_fetch_add(&failed->failed, 1);
+  }
   folb_endpoint_settle_locked(failed, &out);
   folb_unlock(engine);
   folb_outbox_deliver(&out);

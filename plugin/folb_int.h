@@ -64,6 +64,15 @@ enum {
       FOLB_BLOCK_DRAINED | FOLB_BLOCK_REMOVED | FOLB_BLOCK_OUTSIDE
 };
 
+/* Counters of a call, on a line for every so many threads: on one line for
+ * all, two threads at three endpoints take three times as long.  A call may
+ * begin by one thread and end by another. */
+#define FOLB_SHARDS 4u
+struct folb_counts {
+  _Alignas(FOLB_LINE) _Atomic uint64_t begun;
+  _Atomic uint64_t successes;
+};
+
 struct folb_endpoint {
   /* Read by every call.  Written: lock. */
   _Alignas(FOLB_LINE) _Atomic uint32_t blocked; /* 0: nothing in the way     */
@@ -72,9 +81,9 @@ struct folb_endpoint {
   struct folb_engine *engine; /* constant */
   const char         *text;   /* constant */
 
-  /* begun - successes - failures are outstanding: two counters a call. */
-  _Alignas(FOLB_LINE) _Atomic uint64_t begun;
-  _Atomic uint64_t successes;
+  /* begun - successes - failed are outstanding: two counters a call. */
+  struct folb_counts counts[FOLB_SHARDS];
+  _Alignas(FOLB_LINE) _Atomic uint64_t failed; /* all failures               */
   _Atomic uint64_t failures[FOLB_OUTCOME_COUNT];
 
   /* constant */
@@ -99,6 +108,7 @@ struct folb_endpoint {
   bool                  member;
   bool                  backup;
   bool                  balancer;
+  uint32_t              position; /* in the snapshot a place is taken from   */
   char                  name[FOLB_NAME_MAX + 1];
 
   /* source_lock */
@@ -109,6 +119,45 @@ struct folb_endpoint {
 static inline uint32_t folb_blocked(const struct folb_endpoint *ep)
 {
   return atomic_load_explicit(&ep->blocked, memory_order_relaxed);
+}
+
+/* This thread's counters. */
+static inline struct folb_counts *folb_counts_of(struct folb_endpoint *ep)
+{
+  return (struct folb_counts *)(void *)((char *)ep->counts +
+                                        folb_thread_shard);
+}
+
+static inline uint64_t folb_endpoint_successes(const struct folb_endpoint *ep)
+{
+  uint64_t sum = 0;
+  unsigned i;
+
+  for (i = 0; i < FOLB_SHARDS; i++)
+    sum += atomic_load(&ep->counts[i].successes);
+  return sum;
+}
+
+static inline uint64_t folb_endpoint_begun(const struct folb_endpoint *ep)
+{
+  uint64_t sum = 0;
+  unsigned i;
+
+  for (i = 0; i < FOLB_SHARDS; i++)
+    sum += atomic_load_explicit(&ep->counts[i].begun, memory_order_relaxed);
+  return sum;
+}
+static inline uint64_t folb_endpoint_outstanding(const struct folb_endpoint *ep)
+{
+  uint64_t ended = atomic_load(&ep->failed) + folb_endpoint_successes(ep);
+  uint64_t begun = 0;
+  unsigned i;
+
+  /* Read last, so that an attempt which ends meanwhile is not seen ended
+   * without having begun; one taken back may still make it smaller. */
+  for (i = 0; i < FOLB_SHARDS; i++)
+    begun += atomic_load(&ep->counts[i].begun);
+  return (int64_t)(begun - ended) > 0 ? begun - ended : 0;
 }
 
 /* ---- clusters ---------------------------------------------------------- */
@@ -310,7 +359,6 @@ void     folb_endpoint_settle_locked(struct folb_endpoint *ep,
                                      struct folb_outbox   *out);
 void     folb_endpoint_block_locked(struct folb_endpoint *ep, uint32_t set,
                                     uint32_t clear);
-uint64_t folb_endpoint_outstanding(const struct folb_endpoint *ep);
 /* All attempts begun so far. */
 uint64_t folb_endpoints_begun_locked(const struct folb_engine *engine);
 void     folb_endpoint_eject_locked(struct folb_endpoint *ep, uint64_t now_ms,

@@ -5,10 +5,6 @@
  */
 #include "folb_int.h"
 
-/* How far a position is followed into a new snapshot: beyond it the old
- * neighbours are gone and any position is as good. */
-#define FOLLOW_MAX 64u
-
 /* Longest cycle that is written out: 32 KiB a tier. */
 #define SEQUENCE_MAX 4096u
 
@@ -205,13 +201,15 @@ enum folb_status folb_place_init(const struct folb_snapshot *tier,
                                  struct folb_place          *place)
 {
   const struct folb_policy_ops *policy = tier->policy;
+  size_t                        size   = 0;
 
   place->turn   = 0;
   place->cursor = NULL;
-  if (policy->cursor_size == NULL || tier->view.n == 0)
+  if (policy->cursor_size != NULL && tier->view.n != 0)
+    size = policy->cursor_size(tier->state, &tier->view);
+  if (size == 0)
     return FOLB_OK;
-  place->cursor = folb_zalloc(&tier->engine->env, 1,
-                              policy->cursor_size(tier->state, &tier->view));
+  place->cursor = folb_zalloc(&tier->engine->env, 1, size);
   if (place->cursor == NULL)
     return FOLB_ENOMEM;
   policy->seek(tier->state, &tier->view, 0, place->cursor);
@@ -250,24 +248,40 @@ void folb_place_stir(const struct folb_snapshot *tier, struct folb_place *place,
     place_seek(tier, place, (place->turn + random) % cycle);
 }
 
-void folb_place_follow(const struct folb_snapshot *from_tier,
-                       const struct folb_place    *from,
-                       const struct folb_snapshot *tier,
-                       struct folb_place          *place)
+/* Where each member of the new tier was in the old one. */
+static uint32_t *tier_was_locked(const struct folb_snapshot *from,
+                                 const struct folb_snapshot *tier)
 {
-  uint32_t i, j, n = from_tier->view.n;
+  uint32_t *was = tier->engine->scratch, i;
 
-  /* A weighted sequence has no place to be found again; going on in the new
-   * one at the same turn prefers nobody. */
-  if (!folb_policy_is(tier->policy, FOLB_POLICY_USES_WEIGHT))
-    for (i = 0; i < n && i < FOLLOW_MAX; i++) {
-      const struct folb_endpoint *ep = from_tier->eps[(from->turn + i) % n];
+  for (i = 0; i < from->view.n; i++)
+    from->eps[i]->position = i;
+  for (i = 0; i < tier->view.n; i++) {
+    const uint32_t at = tier->eps[i]->position;
 
-      for (j = 0; j < tier->view.n; j++)
-        if (tier->eps[j] == ep) {
-          place_seek(tier, place, j);
-          return;
-        }
-    }
-  place_seek(tier, place, from->turn);
+    was[i] =
+        at < from->view.n && from->eps[at] == tier->eps[i] ? at : UINT32_MAX;
+  }
+  return was;
+}
+
+void folb_place_follow_locked(const struct folb_snapshot *from_tier,
+                              const struct folb_place    *from,
+                              const struct folb_snapshot *tier,
+                              struct folb_place          *place)
+{
+  const struct folb_policy_ops *policy = tier->policy;
+  struct folb_follow_in         in;
+
+  in.random = folb_random_locked(tier->engine);
+  if (tier->view.n == 0 || policy->follow == NULL) {
+    folb_place_stir(tier, place, in.random);
+    return;
+  }
+  in.view     = &from_tier->view;
+  in.state    = from_tier->state;
+  in.turn     = from->turn;
+  in.cursor   = from->cursor;
+  in.was      = tier_was_locked(from_tier, tier);
+  place->turn = policy->follow(tier->state, &tier->view, &in, place->cursor);
 }

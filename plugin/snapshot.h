@@ -14,6 +14,14 @@
 
 struct folb_cluster;
 
+/* A number as random as its bits allow (the end of splitmix64). */
+static inline uint64_t folb_mix(uint64_t z)
+{
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
 static inline bool folb_policy_is(const struct folb_policy_ops *policy,
                                   uint32_t                      use)
 {
@@ -81,11 +89,12 @@ void folb_place_copy(const struct folb_snapshot *tier,
                      const struct folb_place *from, struct folb_place *place);
 void folb_place_stir(const struct folb_snapshot *tier, struct folb_place *place,
                      uint32_t random);
-/* A place in another snapshot of the cluster goes on where `from` was. */
-void folb_place_follow(const struct folb_snapshot *from_tier,
-                       const struct folb_place    *from,
-                       const struct folb_snapshot *tier,
-                       struct folb_place          *place);
+/* A place in another snapshot of the cluster goes on where `from` was.  Uses
+ * the engine's scratch. */
+void folb_place_follow_locked(const struct folb_snapshot *from_tier,
+                              const struct folb_place    *from,
+                              const struct folb_snapshot *tier,
+                              struct folb_place          *place);
 
 /* ---- threads ----------------------------------------------------------- */
 
@@ -94,8 +103,8 @@ void folb_place_follow(const struct folb_snapshot *from_tier,
 /* A thread's place in the rotation of a cluster; its own but for being
  * dropped, which takes the threads' lock. */
 struct folb_turns {
-  _Atomic uint64_t      serial; /* of the cluster; 0: free                   */
-  struct folb_snapshot *snapshot;
+  _Atomic(struct folb_snapshot *) snapshot; /* held; NULL: free              */
+  uint64_t                     serial; /* of the cluster                     */
   const struct folb_snapshot  *tier; /* the snapshot, or its backup          */
   struct folb_endpoint *const *sequence; /* the tier's, while all its members
                                             are usable; else NULL            */
@@ -129,6 +138,9 @@ struct folb_thread {
   struct folb_thread *prev, *next;
 };
 extern _Thread_local struct folb_thread *folb_thread_self
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+/* How many octets behind the first counters of an endpoint the thread's are. */
+extern _Thread_local size_t folb_thread_shard
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 /* This thread's turns in the cluster, up to date; NULL: out of memory. */
 struct folb_turns *folb_turns_locked(struct folb_cluster *cluster,

@@ -55,7 +55,7 @@ static void stats_row_locked(struct stats *all, struct folb_endpoint *ep)
   s->state   = stats_state(ep, all->now_ms);
   if (ep->health.ejected)
     s->ejected_until_ms = ep->health.until_ms;
-  s->successes = atomic_load(&ep->successes);
+  s->successes = folb_endpoint_successes(ep);
   s->attempts  = s->successes;
   for (i = 0; i < FOLB_OUTCOME_COUNT; i++) {
     s->failures[i] = atomic_load(&ep->failures[i]);

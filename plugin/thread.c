@@ -16,12 +16,14 @@
 #include "folb_int.h"
 
 _Thread_local struct folb_thread *folb_thread_self;
+_Thread_local size_t              folb_thread_shard;
 
 /* How often the thread that forks holds the lock: each engine takes it. */
 static _Thread_local unsigned fork_depth;
 
 static pthread_mutex_t     threads_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct folb_thread *threads; /* threads_lock */
+static uint32_t            shards;  /* threads_lock; given out so far */
 static pthread_once_t      key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t       key;
 static bool                key_made;
@@ -29,13 +31,15 @@ static bool                key_made;
 static void turns_drop(struct folb_turns *turns)
 {
   struct folb_snapshot *snapshot = turns->snapshot;
+  const size_t          kept     = offsetof(struct folb_turns, serial);
 
   if (snapshot == NULL)
     return;
   folb_free(&snapshot->engine->env, turns->room);
   folb_place_free(snapshot, &turns->place);
   folb_place_free(snapshot, &turns->other);
-  memset(turns, 0, sizeof(*turns));
+  atomic_store(&turns->snapshot, NULL);
+  memset((char *)turns + kept, 0, sizeof(*turns) - kept);
   folb_snapshot_release(snapshot);
 }
 
@@ -83,7 +87,8 @@ static struct folb_thread *thread_get(void)
   thread->next = threads;
   if (threads != NULL)
     threads->prev = thread;
-  threads = thread;
+  threads           = thread;
+  folb_thread_shard = shards++ % FOLB_SHARDS * sizeof(struct folb_counts);
   (void)pthread_mutex_unlock(&threads_lock);
   folb_thread_self = thread;
   return thread;
@@ -140,7 +145,8 @@ static void turns_tier(struct folb_turns          *turns,
 
 static void turns_filter_locked(struct folb_turns *turns, uint64_t now_ms)
 {
-  const struct folb_snapshot *snapshot = turns->snapshot, *tier = snapshot;
+  const struct folb_snapshot *snapshot = turns->snapshot;
+  const struct folb_snapshot *tier     = snapshot;
   uint32_t                    i, usable;
   bool                        slow;
 
@@ -226,8 +232,8 @@ static bool turns_new_locked(struct folb_turns *turns, uint64_t now_ms,
     return false;
   turns->snapshot = folb_snapshot_retain(snapshot);
   turns->tier     = snapshot;
-  atomic_store(&turns->serial, cluster->serial);
-  turns->random = folb_random_locked(cluster->engine) | 1u;
+  turns->serial   = cluster->serial;
+  turns->random   = folb_random_locked(cluster->engine) | 1u;
   turns_filter_locked(turns, now_ms);
   turns_start_locked(turns, snapshot);
   if (snapshot->backup != NULL)
@@ -237,13 +243,13 @@ static bool turns_new_locked(struct folb_turns *turns, uint64_t now_ms,
 }
 
 /* threads_lock held.  A tier that is new is begun where the cluster is. */
-static void turns_follow(struct folb_turns          *turns,
-                         const struct folb_snapshot *old,
-                         const struct folb_snapshot *tier,
-                         struct folb_place          *place)
+static void turns_follow_locked(struct folb_turns          *turns,
+                                const struct folb_snapshot *old,
+                                const struct folb_snapshot *tier,
+                                struct folb_place          *place)
 {
   if (old != NULL && old->view.n != 0)
-    folb_place_follow(old, folb_turns_place(turns, old), tier, place);
+    folb_place_follow_locked(old, folb_turns_place(turns, old), tier, place);
   else
     folb_place_copy(tier, &tier->place, place);
 }
@@ -259,9 +265,9 @@ static bool turns_renew_locked(struct folb_turns *turns, uint64_t now_ms,
     turns_drop(turns);
     return false;
   }
-  turns_follow(turns, old, snapshot, &place);
+  turns_follow_locked(turns, old, snapshot, &place);
   if (snapshot->backup != NULL)
-    turns_follow(turns, old->backup, snapshot->backup, &other);
+    turns_follow_locked(turns, old->backup, snapshot->backup, &other);
   folb_place_free(old, &turns->place);
   folb_place_free(old, &turns->other);
   turns->place    = place;
@@ -284,14 +290,13 @@ struct folb_turns *folb_turns_locked(struct folb_cluster *cluster,
   if (thread == NULL || snapshot == NULL || snapshot->view.n == 0)
     return NULL;
   turns = &thread->turns[cluster->serial % FOLB_TURNS];
-  if (atomic_load(&turns->serial) == cluster->serial &&
-      turns->snapshot == snapshot &&
+  if (turns->snapshot == snapshot &&
       turns->version == atomic_load_explicit(&cluster->engine->version,
                                              memory_order_relaxed) &&
       now_ms < turns->expiry)
     return turns;
   (void)pthread_mutex_lock(&threads_lock);
-  if (atomic_load(&turns->serial) != cluster->serial)
+  if (turns->snapshot == NULL || turns->serial != cluster->serial)
     there = turns_new_locked(turns, now_ms, cluster, snapshot);
   else if (turns->snapshot != snapshot)
     there = turns_renew_locked(turns, now_ms, snapshot);

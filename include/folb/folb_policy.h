@@ -60,6 +60,17 @@ struct folb_pick_out {
                       candidates are passed over                             */
 };
 
+/* A place in a sequence when members or weights have changed. */
+struct folb_follow_in {
+  const struct folb_policy_view *view; /* as it was, with its state          */
+  const void                    *state;
+  uint64_t                       turn; /* the place                          */
+  const void                    *cursor;
+  const uint32_t *was; /* where each member of the new view was in the old
+                          one; UINT32_MAX: nowhere                           */
+  uint32_t random;     /* 32 uniformly distributed bits                      */
+};
+
 struct folb_policy_ops {
   size_t      size; /* sizeof at the policy's compile time                   */
   const char *name; /* value of folbPolicy, lower case with -                */
@@ -72,12 +83,17 @@ struct folb_policy_ops {
   uint64_t (*cycle)(const void *state, const struct folb_policy_view *view);
   /* The octets of a cursor: where one sequence is, for a policy whose pick is
    * no function of the turn alone.  One a thread and one a cluster, none used
-   * by two threads at once.  NULL: none. */
+   * by two threads at once; copied as octets.  NULL or 0: none. */
   size_t (*cursor_size)(const void                    *state,
                         const struct folb_policy_view *view);
   /* REQUIRED with cursor_size.  Puts a cursor, of any content, to a turn. */
   void (*seek)(const void *state, const struct folb_policy_view *view,
                uint64_t turn, void *cursor);
+  /* The turn, and the cursor, at which the sequence of a new view goes on
+   * where that of an old one was, so that nobody gains by the change.  NULL:
+   * at a random turn. */
+  uint64_t (*follow)(const void *state, const struct folb_policy_view *view,
+                     const struct folb_follow_in *in, void *cursor);
   /* REQUIRED, unless FOLB_POLICY_IN_ORDER. */
   void (*pick)(const void *state, const struct folb_policy_view *view,
                const struct folb_pick_in *in, struct folb_pick_out *out);

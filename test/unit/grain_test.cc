@@ -95,8 +95,7 @@ TEST_F(GrainTest, WhatALookUpReturnsIsAContextOfItsOwn)
     at = LookUp(naming, "AB", &x);
   } while (at != Invoke(naming));
   EXPECT_EQ(at, Invoke(x));
-  const std::string path =
-      Invoke(x, {{at[0], FOLB_OUTCOME_REPLY_TRANSIENT}});
+  const std::string path = Invoke(x, {{at[0], FOLB_OUTCOME_REPLY_TRANSIENT}});
   ASSERT_EQ(2u, path.size());
   EXPECT_EQ(path.substr(1), Invoke(x));
   EXPECT_EQ(at, Invoke(naming));
@@ -111,12 +110,12 @@ TEST_F(GrainTest, ALookUpFailsOver)
     Ref       object;
     folb_call call;
     (void)folb_ref_managed(naming.get(), true);
-    ASSERT_EQ(FOLB_OK, folb_call_begin_lookup(&call, naming.get(), host_.now(),
-                                              0, 0));
+    ASSERT_EQ(FOLB_OK,
+              folb_call_begin_lookup(&call, naming.get(), host_.now(), 0, 0));
     const char first = Letter(call.endpoint);
-    ASSERT_EQ(FOLB_ACTION_NEXT,
-              folb_call_failed(&call, FOLB_OUTCOME_REPLY_TRANSIENT,
-                               host_.now()));
+    ASSERT_EQ(
+        FOLB_ACTION_NEXT,
+        folb_call_failed(&call, FOLB_OUTCOME_REPLY_TRANSIENT, host_.now()));
     EXPECT_EQ(first == 'A' ? 'B' : 'A', Letter(call.endpoint));
     ASSERT_EQ(FOLB_OK, NewRef(Texts(sample), &object, FOLB_ORIGIN_LOOKUP,
                               call.ref, call.endpoint));

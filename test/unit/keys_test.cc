@@ -23,8 +23,7 @@ TEST(KeyTableTest, IsSortedAndComplete)
       "folbRewrite",       "folbSeed",
       "folbServer",        "folbServerPOAs",
       "folbSlowStart",     "folbSpin",
-      "folbStats",         "folbSubset",
-                                     "folbRewrite"};
+      "folbStats",         "folbSubset"};
   const std::set<std::string> now = {"folbConnectTimeOutPeriod",
                                      "folbEject",
                                      "folbEndpoints",
@@ -43,7 +42,8 @@ TEST(KeyTableTest, IsSortedAndComplete)
                                      "folbPerRequest",
                                      "folbRetryBudget",
                                      "folbSlowStart",
-                                     "folbSubset"};
+                                     "folbSubset",
+                                     "folbRewrite"};
   std::set<std::string>       names;
   std::string                 last;
   for (size_t i = 0; i < folb_key_count(); ++i) {

@@ -131,8 +131,7 @@ TEST_F(OutlierTest, ABalancerIsNeverEjected)
   EXPECT_FALSE(Stat('B').balancer);
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ("AB", Invoke(Open("A"), Down("A")));
-    EXPECT_EQ("A!",
-              Invoke(Open("A"), {{'A', FOLB_OUTCOME_DEADLINE_REPLY}}));
+    EXPECT_EQ("A!", Invoke(Open("A"), {{'A', FOLB_OUTCOME_DEADLINE_REPLY}}));
     EXPECT_EQ("A!", Invoke(Open("A"), {{'A', FOLB_OUTCOME_LOST_NEW}}));
     EXPECT_EQ("U", States("A"));
   }

@@ -141,7 +141,8 @@ TEST_F(ReturnTest, NobodyGoesBackByDefault)
 
 TEST_F(ReturnTest, ContextsGoBackOnceTheirEndpointWasHealthyForSoLong)
 {
-  Make("ordered", "A,B", {{"folbFailBack", "20000"}, {"folbEject", "1000:1000"}});
+  Make("ordered", "A,B",
+       {{"folbFailBack", "20000"}, {"folbEject", "1000:1000"}});
   Ref ref = Open("A");
   EXPECT_EQ("A", Invoke(ref));
   EXPECT_EQ("AB", Invoke(ref, Down("A")));
@@ -164,7 +165,8 @@ TEST_F(ReturnTest, ContextsGoBackOnceTheirEndpointWasHealthyForSoLong)
 
 TEST_F(ReturnTest, AllReferencesOfAContextGoBackTogether)
 {
-  Make("ic-based", "A,B,C", {{"folbFailBack", "5000"}, {"folbEject", "1000:1000"}});
+  Make("ic-based", "A,B,C",
+       {{"folbFailBack", "5000"}, {"folbEject", "1000:1000"}});
   Ref       ref = Open("A");
   folb_call call;
   ASSERT_EQ(FOLB_OK, Begin(&call, ref));
@@ -218,7 +220,8 @@ TEST_F(ReturnTest, AfterADrainToo)
 
 TEST_F(ReturnTest, FromABackupToAPrimary)
 {
-  Make("ic-based", "A,b~B", {{"folbFailBack", "3000"}, {"folbEject", "1000:1000"}});
+  Make("ic-based", "A,b~B",
+       {{"folbFailBack", "3000"}, {"folbEject", "1000:1000"}});
   EXPECT_EQ("AB", Invoke(Open("A"), Down("A")));
   Ref ref = Open("A");
   EXPECT_EQ("B", Invoke(ref)) << "its first endpoint is a backup";
