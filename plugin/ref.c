@@ -160,6 +160,16 @@ void folb_ref_balance(struct folb_ref *ref, bool per_request)
   folb_unlock(ref->engine);
 }
 
+bool folb_ref_balanced(struct folb_ref *ref)
+{
+  bool balanced;
+
+  folb_lock(ref->engine);
+  balanced = !ref->fixed && ref->cluster != NULL && folb_ref_balances(ref);
+  folb_unlock(ref->engine);
+  return balanced;
+}
+
 uint32_t folb_ref_profile(const struct folb_ref      *ref,
                           const struct folb_endpoint *ep)
 {

@@ -220,6 +220,9 @@ FOLB_API enum folb_managed folb_ref_managed(struct folb_ref *ref,
 /* Whether it is balanced per request whatever the policy, from its next call
  * on.  Turned off, it is where its context was. */
 FOLB_API void folb_ref_balance(struct folb_ref *ref, bool per_request);
+/* Whether its calls are balanced one by one: under a per-request policy, or
+ * asked for; false too as long as it is not managed. */
+FOLB_API bool folb_ref_balanced(struct folb_ref *ref);
 /* folb_own.profile of the own address that is ep; of the one that identified
  * the cluster when ep is a member the reference does not name. */
 FOLB_API uint32_t folb_ref_profile(const struct folb_ref      *ref,
@@ -242,7 +245,7 @@ FOLB_API enum folb_managed folb_ref_settle(struct folb_ref *ref);
 #define FOLB_TRIED_INLINE 16
 
 /* Owned by the caller, on its stack; not initialised by it.  Only endpoint,
- * sleep_ms and attempts are for reading, the rest is the engine's.  The
+ * sleep_ms, attempts and flags are for reading, the rest is the engine's.  The
  * caller keeps the reference until the invocation is over. */
 struct folb_call {
   struct folb_endpoint *endpoint; /* where to send the attempt to            */
