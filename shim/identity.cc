@@ -144,6 +144,7 @@ CORBA::Boolean Identity::equivalent(const omniIdentity* a,
 bool Identity::managed(omniCallDescriptor& call)
 {
   const uint32_t changes = runtime_.changes();
+  folb_engine_reselect(runtime_.engine());
   folb_managed   state   = folb_ref_managed(reference_->ref(), true);
   if (state == FOLB_UNDECIDED && wait_for_names(call))
     state = FOLB_MANAGED;

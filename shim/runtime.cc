@@ -308,6 +308,7 @@ void Runtime::after_fork(bool child)
     watcher_after_fork_in_child();
     if (runtime) {
       runtime->changed_.reset();
+      runtime->note_change(); // calls look whether anything is to be done anew
       runtime->pins_ = 0; // of threads that are not here
       for (Channel* c = runtime->channels_; c; c = c->all_next_)
         c->after_fork_in_child();
