@@ -168,7 +168,7 @@ enum folb_status folb_call_begin(struct folb_call *call, struct folb_ref *ref,
  */
 
 /* After an outage of the whole cluster the first answer means that the others
- * may be back too: each may have its trial now. */
+ * may be back too: each may have its trial, or probe, now. */
 static void cluster_revive_locked(struct folb_ref            *ref,
                                   const struct folb_endpoint *answered,
                                   uint64_t                    now_ms)
@@ -186,9 +186,11 @@ static void cluster_revive_locked(struct folb_ref            *ref,
     else if (!snapshot->eps[i]->health.ejected)
       return;
   }
-  for (i = 0; listed && i < snapshot->view.n; i++)
+  for (i = 0; listed && i < snapshot->view.n; i++) {
     if (snapshot->eps[i]->health.until_ms > now_ms)
       snapshot->eps[i]->health.until_ms = now_ms;
+    snapshot->eps[i]->probe_at_ms = now_ms;
+  }
 }
 
 static void success_health_locked(struct folb_call *call, uint64_t now_ms,
@@ -200,9 +202,7 @@ static void success_health_locked(struct folb_call *call, uint64_t now_ms,
   if (fresh && ep->health.ejected) {
     cluster_revive_locked(call->ref, ep, now_ms);
     call->state &= ~(uint32_t)FOLB_ST_TRIAL;
-    (void)folb_health_restore(&ep->health);
-    folb_endpoint_block_locked(ep, 0, FOLB_BLOCK_EJECTED);
-    folb_outbox_add_locked(out, ep, FOLB_EVENT_RESTORED, 0, NULL);
+    folb_endpoint_restore_locked(ep, out);
   }
   folb_trial_end_locked(call);
 }

@@ -222,6 +222,7 @@ void folb_endpoint_eject_locked(struct folb_endpoint *ep, uint64_t now_ms,
     return;
   ms = folb_health_eject(&ep->health, config->eject_ms, config->eject_max_ms,
                          folb_random_locked(ep->engine), now_ms);
+  folb_probe_plan_locked(ep, now_ms, false);
   endpoint_out_locked(ep, FOLB_EVENT_EJECTED, ms, why, out);
 }
 
@@ -231,11 +232,21 @@ void folb_endpoint_avoid_locked(struct folb_endpoint *ep, uint64_t now_ms,
   uint64_t ms =
       folb_health_avoid(&ep->health, ep->engine->config->eject_ms, now_ms);
 
+  if (ms != 0)
+    folb_probe_plan_locked(ep, now_ms, true);
   endpoint_out_locked(ep, FOLB_EVENT_AVOIDED, ms, why, out);
 }
 
+void folb_endpoint_restore_locked(struct folb_endpoint *ep,
+                                  struct folb_outbox   *out)
+{
+  (void)folb_health_restore(&ep->health);
+  folb_endpoint_block_locked(ep, 0, FOLB_BLOCK_EJECTED);
+  folb_outbox_add_locked(out, ep, FOLB_EVENT_RESTORED, 0, NULL);
+}
+
 /* In the child of a fork the calls of other threads never report: nothing is
- * outstanding, and no trial under way. */
+ * outstanding, and no trial or probe under way. */
 void folb_endpoints_child_locked(struct folb_engine *engine)
 {
   struct folb_endpoint *ep;
@@ -248,6 +259,8 @@ void folb_endpoints_child_locked(struct folb_engine *engine)
       ended += atomic_load(&ep->failures[i]);
     atomic_store(&ep->begun, ended);
     ep->health.trial = false;
+    ep->uses -= ep->probing;
+    ep->probing = false;
   }
 }
 
@@ -308,7 +321,8 @@ bool folb_endpoint_usable(const struct folb_endpoint *ep)
     return true;
   now_ms = folb_now(engine);
   folb_lock(engine);
-  usable = !ep->health.ejected || now_ms >= ep->health.until_ms;
+  usable = !ep->health.ejected ||
+           (now_ms >= ep->health.until_ms && !ep->health.probed);
   folb_unlock(engine);
   return usable;
 }

@@ -81,6 +81,9 @@ struct folb_endpoint {
   /* lock */
   struct folb_health    health;
   uint64_t              ejections;
+  uint64_t              probe_at_ms; /* while health.probed                  */
+  uint32_t              probe_epoch; /* when the probe under way began       */
+  bool                  probing;     /* one is under way, which pins it      */
   struct folb_endpoint *next; /* of its bucket                               */
   struct folb_endpoint *older, *newer;
   struct folb_endpoint *next_released; /* of an outbox                       */
@@ -317,9 +320,18 @@ void     folb_endpoint_eject_locked(struct folb_endpoint *ep, uint64_t now_ms,
                                     const char *why, struct folb_outbox *out);
 void     folb_endpoint_avoid_locked(struct folb_endpoint *ep, uint64_t now_ms,
                                     const char *why, struct folb_outbox *out);
+/* An attempt or a probe begun after the last ejection was answered. */
+void folb_endpoint_restore_locked(struct folb_endpoint *ep,
+                                  struct folb_outbox   *out);
 void folb_endpoints_child_locked(struct folb_engine *engine);
 void folb_endpoints_end(struct folb_engine *engine, struct folb_outbox *out);
 void folb_endpoints_free(struct folb_engine *engine);
+
+/* probe.c */
+/* After an ejection or avoidance.  in_time: it lasts its time, even if the
+ * endpoint answers probes. */
+void folb_probe_plan_locked(struct folb_endpoint *ep, uint64_t now_ms,
+                            bool in_time);
 
 /* host.c */
 struct folb_host *folb_host_get_locked(struct folb_engine *engine,

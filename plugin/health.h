@@ -14,6 +14,7 @@ struct folb_health {
   uint32_t level;    /* ejections in a row: the next lasts first << level    */
   bool     ejected;  /* until an attempt succeeds, also after until_ms       */
   bool     trial;    /* the ejection has ended and one call tries            */
+  bool     probed;   /* comes back by a probe: no call tries                 */
 };
 
 /* How long an avoidance without doubling lasts. */

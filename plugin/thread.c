@@ -101,7 +101,8 @@ static void turns_filter_locked(struct folb_turns *turns, uint64_t now_ms)
 
     if (folb_health_usable(health, now_ms))
       usable++;
-    else if (!health->trial && health->until_ms < turns->expiry)
+    else if (!health->trial && !health->probed &&
+             health->until_ms < turns->expiry)
       turns->expiry = health->until_ms;
   }
   turns->candidates = snapshot->all;

@@ -81,7 +81,7 @@ TEST_F(Configuration, KeysOfLaterVersionsSayNotYet)
   for (const char *setting :
        {"folbResolve=dns:a:1", "folbResolveInterval=5",
         "folbLoadBalance=client", "folbPerRequest=IDL:*", "folbFailBack=1000",
-        "folbOutlier=off", "folbSlowStart=1", "folbProbeInterval=5",
+        "folbOutlier=off", "folbSlowStart=1",
         "folbRetryBudget=off", "folbSubset=2",
         "folbDnsServers=a:1", "folbConnectRace=5", "folbFolb=off",
         "folbServer=x", "folbServerPOAs=x", "folbFastPath=off", "folbSpin=3",

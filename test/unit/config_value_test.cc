@@ -26,7 +26,7 @@ const NumberKey kNumbers[] = {
     {"folbFailBack", 0, 86400000, nullptr, "never"},
     {"folbOutlier", 1, 1000000, nullptr, "off"},
     {"folbSlowStart", 0, 86400000, nullptr, nullptr},
-    {"folbProbeInterval", 0, 86400000, nullptr, nullptr},
+    {"folbProbeInterval", 0, 86400000, &folb_config::probe_ms, nullptr},
     {"folbSubset", 0, 1000000, nullptr, nullptr},
     {"folbConnectRace", 0, 86400000, nullptr, nullptr},
     {"folbSpin", 0, 1000000, nullptr, nullptr},

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * probe.c - with folbProbeInterval an endpoint that is ejected or avoided
+ * comes back when the host's probe of it is answered: no call is risked, and
+ * none waits for a connect to a black hole.
+ *
+ * An ejected one is probed from the first interval on and returns at once.
+ * One that is avoided, which for all we know answers connects, returns when
+ * that time is over.  A probe that fails after its time does what a failed
+ * trial does.
+ */
+#include "folb_int.h"
+
+void folb_probe_plan_locked(struct folb_endpoint *ep, uint64_t now_ms,
+                            bool in_time)
+{
+  const uint32_t probe_ms = ep->engine->config->probe_ms;
+
+  if (probe_ms == 0)
+    return;
+  ep->health.probed = true;
+  ep->probe_at_ms   = in_time ? ep->health.until_ms : now_ms + probe_ms;
+}
+
+static bool probe_wanted(const struct folb_endpoint *ep)
+{
+  return ep->health.ejected && ep->health.probed && !ep->probing &&
+         (ep->member || ep->uses != 0) &&
+         (folb_blocked(ep) & (FOLB_BLOCK_DRAINED | FOLB_BLOCK_REMOVED)) == 0;
+}
+
+struct folb_endpoint *folb_probe_begin(struct folb_engine *engine,
+                                       uint64_t now_ms, uint64_t *next_ms)
+{
+  struct folb_endpoint *ep, *first = NULL;
+
+  *next_ms = UINT64_MAX;
+  folb_lock(engine);
+  for (ep = engine->oldest; ep != NULL; ep = ep->newer)
+    if (probe_wanted(ep) && ep->probe_at_ms < *next_ms) {
+      first    = ep;
+      *next_ms = ep->probe_at_ms;
+    }
+  if (first != NULL && *next_ms <= now_ms) {
+    first->probing     = true;
+    first->probe_epoch = atomic_load(&first->epoch);
+    first->uses++;
+  } else {
+    first = NULL;
+  }
+  folb_unlock(engine);
+  return first;
+}
+
+/* Nothing that came in between is undone: a call that succeeded, or one that
+ * failed later than the probe began. */
+static void probe_apply_locked(struct folb_endpoint *ep, enum folb_probe result,
+                               uint64_t now_ms, struct folb_outbox *out)
+{
+  const bool fresh = ep->probe_epoch == atomic_load(&ep->epoch);
+
+  if (!ep->health.ejected || !fresh)
+    return;
+  switch (result) {
+  case FOLB_PROBE_ALIVE:
+    folb_endpoint_restore_locked(ep, out);
+    break;
+  case FOLB_PROBE_DEAD:
+    ep->probe_at_ms = now_ms + ep->engine->config->probe_ms;
+    if (folb_health_counts(&ep->health, now_ms, fresh, false))
+      folb_endpoint_eject_locked(ep, now_ms, "probe failed", out);
+    break;
+  case FOLB_PROBE_VOID:
+    ep->probe_at_ms = now_ms + ep->engine->config->probe_ms;
+    break;
+  case FOLB_PROBE_IMPOSSIBLE:
+    ep->health.probed = false;
+    folb_version_locked(ep->engine);
+    break;
+  }
+}
+
+void folb_probe_end(struct folb_endpoint *ep, enum folb_probe result,
+                    uint64_t now_ms)
+{
+  static const char *const text[] = {"answered", "not answered", "not sent",
+                                     "not possible"};
+  struct folb_engine      *engine = ep->engine;
+  struct folb_outbox       out;
+
+  folb_log(engine, FOLB_LOG_DECISION, "probe of %s: %s", ep->text,
+           text[result]);
+  folb_outbox_init(&out, engine);
+  folb_lock(engine);
+  ep->probing = false;
+  probe_apply_locked(ep, result, now_ms, &out);
+  folb_endpoint_unpin_locked(ep, &out);
+  folb_unlock(engine);
+  folb_outbox_deliver(&out);
+}
