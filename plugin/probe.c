@@ -25,7 +25,6 @@ void folb_probe_plan_locked(struct folb_endpoint *ep, uint64_t now_ms,
 static bool probe_wanted(const struct folb_endpoint *ep)
 {
   return ep->health.ejected && ep->health.probed && !ep->probing &&
-         (ep->member || ep->uses != 0) &&
          (folb_blocked(ep) & (FOLB_BLOCK_DRAINED | FOLB_BLOCK_REMOVED)) == 0;
 }
 
