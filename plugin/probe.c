@@ -35,17 +35,26 @@ struct folb_endpoint *folb_probe_begin(struct folb_engine *engine,
 
   *next_ms = UINT64_MAX;
   folb_lock(engine);
-  for (ep = engine->oldest; ep != NULL; ep = ep->newer)
-    if (probe_wanted(ep) && ep->probe_at_ms < *next_ms) {
-      first    = ep;
-      *next_ms = ep->probe_at_ms;
+  for (ep = engine->oldest; ep != NULL; ep = ep->newer) {
+    uint64_t at_ms = ep->probe_at_ms;
+
+    if (!probe_wanted(ep))
+      continue;
+    if (first == NULL || at_ms < first->probe_at_ms) {
+      at_ms = first != NULL ? first->probe_at_ms : UINT64_MAX;
+      first = ep;
     }
-  if (first != NULL && *next_ms <= now_ms) {
+    if (at_ms < *next_ms)
+      *next_ms = at_ms;
+  }
+  if (first != NULL && first->probe_at_ms > now_ms) {
+    *next_ms = first->probe_at_ms;
+    first    = NULL;
+  }
+  if (first != NULL) {
     first->probing     = true;
     first->probe_epoch = atomic_load(&first->epoch);
     first->uses++;
-  } else {
-    first = NULL;
   }
   folb_unlock(engine);
   return first;

@@ -168,8 +168,8 @@ enum folb_probe {
   FOLB_PROBE_IMPOSSIBLE = 3  /* it can never be sent: back by a trial call  */
 };
 /* The endpoint whose probe is due for the longest time, not given to anybody
- * else until folb_probe_end(); NULL: none is.  *next_ms: when the next one
- * is due; UINT64_MAX: none, before the next event of an endpoint. */
+ * else until folb_probe_end(); NULL: none is.  *next_ms: when another one is
+ * due; UINT64_MAX: none, before the next event of an endpoint. */
 FOLB_API struct folb_endpoint *folb_probe_begin(struct folb_engine *engine,
                                                 uint64_t            now_ms,
                                                 uint64_t           *next_ms);
