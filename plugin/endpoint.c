@@ -198,6 +198,19 @@ void folb_endpoint_block_locked(struct folb_endpoint *ep, uint32_t set,
   folb_version_locked(ep->engine);
 }
 
+/* After an ejection or avoidance.  in_time: it lasts its time, even if the
+ * endpoint would answer a probe. */
+static void endpoint_plan_probe_locked(struct folb_endpoint *ep,
+                                       uint64_t now_ms, bool in_time)
+{
+  const uint32_t probe_ms = ep->engine->config->probe_ms;
+
+  if (probe_ms == 0)
+    return;
+  ep->health.probed = true;
+  ep->probe_at_ms   = in_time ? ep->health.until_ms : now_ms + probe_ms;
+}
+
 /* A new ejection or avoidance of ms, or none if that is 0. */
 static void endpoint_out_locked(struct folb_endpoint *ep,
                                 enum folb_event_type type, uint64_t ms,
@@ -222,7 +235,7 @@ void folb_endpoint_eject_locked(struct folb_endpoint *ep, uint64_t now_ms,
     return;
   ms = folb_health_eject(&ep->health, config->eject_ms, config->eject_max_ms,
                          folb_random_locked(ep->engine), now_ms);
-  folb_probe_plan_locked(ep, now_ms, false);
+  endpoint_plan_probe_locked(ep, now_ms, false);
   endpoint_out_locked(ep, FOLB_EVENT_EJECTED, ms, why, out);
 }
 
@@ -233,7 +246,7 @@ void folb_endpoint_avoid_locked(struct folb_endpoint *ep, uint64_t now_ms,
       folb_health_avoid(&ep->health, ep->engine->config->eject_ms, now_ms);
 
   if (ms != 0)
-    folb_probe_plan_locked(ep, now_ms, true);
+    endpoint_plan_probe_locked(ep, now_ms, true);
   endpoint_out_locked(ep, FOLB_EVENT_AVOIDED, ms, why, out);
 }
 

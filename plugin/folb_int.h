@@ -327,12 +327,6 @@ void folb_endpoints_child_locked(struct folb_engine *engine);
 void folb_endpoints_end(struct folb_engine *engine, struct folb_outbox *out);
 void folb_endpoints_free(struct folb_engine *engine);
 
-/* probe.c */
-/* After an ejection or avoidance.  in_time: it lasts its time, even if the
- * endpoint answers probes. */
-void folb_probe_plan_locked(struct folb_endpoint *ep, uint64_t now_ms,
-                            bool in_time);
-
 /* host.c */
 struct folb_host *folb_host_get_locked(struct folb_engine *engine,
                                        const char         *name);

@@ -11,17 +11,6 @@
  */
 #include "folb_int.h"
 
-void folb_probe_plan_locked(struct folb_endpoint *ep, uint64_t now_ms,
-                            bool in_time)
-{
-  const uint32_t probe_ms = ep->engine->config->probe_ms;
-
-  if (probe_ms == 0)
-    return;
-  ep->health.probed = true;
-  ep->probe_at_ms   = in_time ? ep->health.until_ms : now_ms + probe_ms;
-}
-
 static bool probe_wanted(const struct folb_endpoint *ep)
 {
   return ep->health.ejected && ep->health.probed && !ep->probing &&
