@@ -198,7 +198,7 @@ enum folb_status folb_call_begin(struct folb_call *call, struct folb_ref *ref,
  */
 
 /* After an outage of the whole cluster the first answer means that the others
- * may be back too: each may have its trial now. */
+ * may be back too: each may have its trial, or probe, now. */
 static void cluster_revive_locked(struct folb_ref            *ref,
                                   const struct folb_endpoint *answered,
                                   uint64_t                    now_ms)
@@ -224,6 +224,7 @@ static void cluster_revive_locked(struct folb_ref            *ref,
 
     if (ep->health.until_ms > now_ms)
       ep->health.until_ms = now_ms;
+    ep->probe_at_ms = now_ms;
   }
 }
 

@@ -195,6 +195,19 @@ void folb_endpoint_block_locked(struct folb_endpoint *ep, uint32_t set,
   folb_version_locked(ep->engine);
 }
 
+/* After an ejection or avoidance.  in_time: it lasts its time, even if the
+ * endpoint would answer a probe. */
+static void endpoint_plan_probe_locked(struct folb_endpoint *ep,
+                                       uint64_t now_ms, bool in_time)
+{
+  const uint32_t probe_ms = ep->engine->config->probe_ms;
+
+  if (probe_ms == 0)
+    return;
+  ep->health.probed = true;
+  ep->probe_at_ms   = in_time ? ep->health.until_ms : now_ms + probe_ms;
+}
+
 /* A new ejection or avoidance of ms, or none if that is 0. */
 static void endpoint_out_locked(struct folb_endpoint *ep,
                                 enum folb_event_type type, uint64_t ms,
@@ -219,6 +232,7 @@ void folb_endpoint_eject_locked(struct folb_endpoint *ep, uint64_t now_ms,
     return;
   ms = folb_health_eject(&ep->health, config->eject_ms, config->eject_max_ms,
                          folb_random_locked(ep->engine), now_ms);
+  endpoint_plan_probe_locked(ep, now_ms, false);
   endpoint_out_locked(ep, FOLB_EVENT_EJECTED, ms, why, out);
 }
 
@@ -228,6 +242,8 @@ void folb_endpoint_avoid_locked(struct folb_endpoint *ep, uint64_t now_ms,
   uint64_t ms =
       folb_health_avoid(&ep->health, ep->engine->config->eject_ms, now_ms);
 
+  if (ms != 0)
+    endpoint_plan_probe_locked(ep, now_ms, true);
   endpoint_out_locked(ep, FOLB_EVENT_AVOIDED, ms, why, out);
 }
 
@@ -252,7 +268,7 @@ void folb_endpoint_announced_locked(struct folb_endpoint *ep, uint64_t now_ms,
 }
 
 /* In the child of a fork the calls of other threads never report: nothing is
- * outstanding, and no trial under way. */
+ * outstanding, and no trial or probe under way. */
 void folb_endpoints_child_locked(struct folb_engine *engine)
 {
   struct folb_endpoint *ep;
@@ -260,6 +276,8 @@ void folb_endpoints_child_locked(struct folb_engine *engine)
   for (ep = engine->oldest; ep != NULL; ep = ep->newer) {
     atomic_fetch_sub(&ep->counts[0].begun, folb_endpoint_outstanding(ep));
     ep->health.trial = false;
+    ep->uses -= ep->probing;
+    ep->probing = false;
   }
 }
 
@@ -320,7 +338,8 @@ bool folb_endpoint_usable(const struct folb_endpoint *ep)
     return true;
   now_ms = folb_now(engine);
   folb_lock(engine);
-  usable = !ep->health.ejected || now_ms >= ep->health.until_ms;
+  usable = !ep->health.ejected ||
+           (now_ms >= ep->health.until_ms && !ep->health.probed);
   folb_unlock(engine);
   return usable;
 }

@@ -108,6 +108,7 @@ static unsigned failure_effect_locked(struct folb_call *call,
   if (outlier_locked(call, outcome, now_ms) && counts) {
     folb_endpoint_eject_locked(ep, now_ms, "calls fail in a row", out);
     ep->health.outlier = ep->health.ejected;
+    ep->probe_at_ms    = ep->health.until_ms;
     ep->row            = 0;
     return 0;
   }

@@ -7,6 +7,9 @@
  *   trial     success: usable, level 0; failure: ejected again, longer; any
  *             other end: the next one may try
  *
+ * With probing there is no trial: at T or before, an answered probe makes it
+ * usable, at level 0; one that fails after T ejects it again, longer.
+ *
  * An avoidance is an ejection of FOLB_AVOID_MS that leaves the level alone.
  * One that ends begins no slow start: a second is no absence.
  */
@@ -23,7 +26,8 @@ uint64_t folb_jitter(uint64_t ms, uint32_t random)
 
 bool folb_health_usable(const struct folb_health *health, uint64_t now_ms)
 {
-  return !health->ejected || (now_ms >= health->until_ms && !health->trial);
+  return !health->ejected ||
+         (now_ms >= health->until_ms && !health->trial && !health->probed);
 }
 
 bool folb_health_counts(const struct folb_health *health, uint64_t now_ms,
@@ -84,6 +88,7 @@ bool folb_health_restore(struct folb_health *health, uint64_t now_ms)
   health->ejected = false;
   health->trial   = false;
   health->outlier = false;
+  health->probed  = false;
   health->level   = 0;
   return ended;
 }

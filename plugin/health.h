@@ -17,6 +17,7 @@ struct folb_health {
   bool     ejected;  /* until an attempt succeeds, also after until_ms       */
   bool     trial;    /* the ejection has ended and one call tries            */
   bool     outlier;  /* ejected for failing calls, though it may be reached  */
+  bool     probed;   /* comes back by a probe: no call tries                 */
 };
 
 /* How long an avoidance without doubling lasts. */

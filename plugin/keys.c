@@ -114,8 +114,8 @@ static const struct folb_key_spec specs[] = {
          "which endpoint a new context or a request goes to", false, false),
      FOLB_FORM_POLICY, 0, 0, NULL, NO_FIELD},
     {KEY("folbProbeInterval", "0", TIMES_MS "; 0 = no probing",
-         "ms between LocateRequests to ejected endpoints", false, true),
-     FOLB_FORM_NUMBER, 0, DAY_MS, NULL, NO_FIELD},
+         "ms between LocateRequests to ejected endpoints", false, false),
+     FOLB_FORM_NUMBER, 0, DAY_MS, NULL, FIELD(probe_ms)},
     {KEY("folbResolve", "",
          "dns:host:port, dns-srv:name, naming:corbaname, comma separated, or "
          "nothing",

@@ -30,7 +30,9 @@ static enum folb_state stats_state(const struct folb_endpoint *ep,
     return FOLB_STATE_OUTSIDE;
   if (!ep->health.ejected)
     return FOLB_STATE_USABLE;
-  return now_ms < ep->health.until_ms ? FOLB_STATE_EJECTED : FOLB_STATE_TRIAL;
+  return now_ms < ep->health.until_ms || ep->health.probed
+             ? FOLB_STATE_EJECTED
+             : FOLB_STATE_TRIAL;
 }
 
 static void stats_row_locked(struct stats *all, struct folb_endpoint *ep)

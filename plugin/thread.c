@@ -110,7 +110,8 @@ static uint32_t tier_usable_locked(const struct folb_snapshot *tier,
     if (folb_health_usable(health, now_ms)) {
       usable++;
       *slow |= folb_health_share(health, now_ms, slow_start) < 1000;
-    } else if (!health->trial && health->until_ms < *expiry)
+    } else if (!health->trial && !health->probed &&
+               health->until_ms < *expiry)
       *expiry = health->until_ms;
   }
   return usable;

@@ -425,8 +425,11 @@ Channel* Reference::channel_for(folb_endpoint* endpoint, omniIOR& ior,
       ways.emplace_back(a);
   if (ways.empty())
     return nullptr;
-  return EndpointChannels::find(runtime_, endpoint, ior.getIORInfo()->flags(),
-                                std::move(ways));
+  Channel* channel = EndpointChannels::find(
+      runtime_, endpoint, ior.getIORInfo()->flags(), std::move(ways));
+  if (runtime_.config().probe_ms)
+    channel->know(ior.iopProfiles()[profile.index]);
+  return channel;
 }
 
 } // namespace omnifolb

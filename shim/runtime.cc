@@ -80,7 +80,10 @@ bool Runtime::start(const folb_config& config)
   };
   env.endpoint_ejected = endpoint_ejected;
   env.endpoint_release = endpoint_release;
-  env.event = [](void*, const folb_event* event) { api_event(event); };
+  env.event = [](void* arg, const folb_event* event) {
+    prober_note_event(*static_cast<Runtime*>(arg), event->type);
+    api_event(event);
+  };
   folb_error error{};
   if (folb_engine_new(&config, &env, &runtime->engine_, &error)) {
     log(FOLB_LOG_ERROR, "not active: %s", error.msg);
@@ -94,6 +97,7 @@ bool Runtime::start(const folb_config& config)
     Guard guard(shim_lock);
     current_.store(runtime, std::memory_order_release);
   }
+  prober_start(*runtime);
   if (!api_endpoints_apply(runtime->engine_) && config.endpoints) {
     warn_of_duplicates("folbEndpoints", *config.endpoints);
     folb_engine_set_source(runtime->engine_, FOLB_SOURCE_ENDPOINTS,
@@ -115,6 +119,7 @@ void Runtime::stop()
       runtime->changed_.wait(UINT64_MAX);
   }
   watcher_stop();
+  prober_stop(*runtime);
   folb_engine_release(runtime->engine_);
   runtime->collect_now(true);
   delete runtime;
@@ -306,6 +311,7 @@ void Runtime::after_fork(bool child)
     Connection::abandon_all();
     resolver_after_fork_in_child();
     watcher_after_fork_in_child();
+    prober_after_fork_in_child();
     if (runtime) {
       runtime->changed_.reset();
       runtime->note_change(); // calls look whether anything is to be done anew

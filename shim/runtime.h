@@ -193,6 +193,16 @@ void watcher_after_fork_in_child();
 // Starts again what a fork has ended; cheap.
 void background_ensure(Runtime& runtime);
 
+// ---- prober.cc: folbProbeInterval
+
+void prober_start(Runtime& runtime);
+// Returns when no probe is under way.
+void prober_stop(Runtime& runtime);
+// An endpoint has changed: it may have to be probed.
+void prober_note_event(Runtime& runtime, folb_event_type type);
+void prober_ensure(Runtime& runtime);
+void prober_after_fork_in_child();
+
 // ---- api.cc
 
 // Gives the engine what the C API set in place of folbEndpoints; false: none.

@@ -186,6 +186,7 @@ void watcher_after_fork_in_child()
 
 void background_ensure(Runtime& runtime)
 {
+  prober_ensure(runtime);
   if (!*runtime.config().endpoints_file)
     return;
   Guard guard(shim_lock);

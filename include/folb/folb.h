@@ -164,6 +164,25 @@ struct folb_event {
   uint64_t             ms;
 };
 
+/* ---- probes ------------------------------------------------------------ */
+
+/* With folbProbeInterval an endpoint that is ejected or avoided gets no trial
+ * call: it returns when a probe is answered.  The host sends the probes. */
+enum folb_probe {
+  FOLB_PROBE_ALIVE      = 0, /* an answer, of whatever kind                 */
+  FOLB_PROBE_DEAD       = 1, /* none                                        */
+  FOLB_PROBE_VOID       = 2, /* it could not be sent now; nothing learned   */
+  FOLB_PROBE_IMPOSSIBLE = 3  /* it can never be sent: back by a trial call  */
+};
+/* The endpoint whose probe is due for the longest time, not given to anybody
+ * else until folb_probe_end(); NULL: none is.  *next_ms: when another one is
+ * due; UINT64_MAX: none, before the next event of an endpoint. */
+FOLB_API struct folb_endpoint *folb_probe_begin(struct folb_engine *engine,
+                                                uint64_t            now_ms,
+                                                uint64_t           *next_ms);
+FOLB_API void folb_probe_end(struct folb_endpoint *ep, enum folb_probe result,
+                             uint64_t now_ms);
+
 /* ---- references -------------------------------------------------------- */
 
 /* An address that a reference itself has. */

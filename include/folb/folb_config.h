@@ -96,6 +96,7 @@ struct folb_config {
   uint32_t eject_ms;            /* 0: never, not for 1 s either             */
   uint32_t eject_max_ms;
   uint32_t idle_check_ms;       /* FOLB_OFF: off                            */
+  uint32_t probe_ms;            /* folbProbeInterval; 0: no probing          */
   uint32_t max_forwards;        /* 0: none is followed                      */
   uint32_t seed;                /* 0: from the kernel                       */
   enum folb_not_exist not_exist;

@@ -79,7 +79,7 @@ TEST_F(Configuration, EveryMistakeOfAValueIsReportedAtOnce)
 TEST_F(Configuration, KeysOfLaterVersionsSayNotYet)
 {
   for (const char *setting :
-       {"folbResolve=dns:a:1", "folbResolveInterval=5", "folbProbeInterval=5",
+       {"folbResolve=dns:a:1", "folbResolveInterval=5",
         "folbDnsServers=a:1", "folbConnectRace=5", "folbFolb=off",
         "folbServer=x", "folbServerPOAs=x", "folbFastPath=off", "folbSpin=3",
         "folbStats=/tmp", "folbControl=/tmp", "folbPolicy=least-request",

@@ -20,6 +20,7 @@ TEST_F(ConfigTest, StartsWithTheDefaults)
   EXPECT_EQ(5000u, config_->eject_ms);
   EXPECT_EQ(300000u, config_->eject_max_ms);
   EXPECT_EQ(1u, config_->idle_check_ms);
+  EXPECT_EQ(0u, config_->probe_ms);
   EXPECT_EQ(10u, config_->max_forwards);
   EXPECT_EQ(0u, config_->seed);
   EXPECT_EQ(FOLB_NOT_EXIST_ADAPTER, config_->not_exist);

@@ -26,7 +26,7 @@ const NumberKey kNumbers[] = {
     {"folbFailBack", 0, 86400000, &folb_config::fail_back_ms, "never"},
     {"folbOutlier", 1, 1000000, &folb_config::outlier, "off"},
     {"folbSlowStart", 0, 86400000, &folb_config::slow_start_ms, nullptr},
-    {"folbProbeInterval", 0, 86400000, nullptr, nullptr},
+    {"folbProbeInterval", 0, 86400000, &folb_config::probe_ms, nullptr},
     {"folbSubset", 0, 1000000, &folb_config::subset, nullptr},
     {"folbConnectRace", 0, 86400000, nullptr, nullptr},
     {"folbSpin", 0, 1000000, nullptr, nullptr},

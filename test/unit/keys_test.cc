@@ -34,6 +34,7 @@ TEST(KeyTableTest, IsSortedAndComplete)
                                      "folbMaxForwards",
                                      "folbNotExist",
                                      "folbPolicy",
+                                     "folbProbeInterval",
                                      "folbRetry",
                                      "folbSeed",
                                      "folbFailBack",
