@@ -72,28 +72,58 @@ static inline struct folb_turns *turns_at_hand(const struct folb_ref *ref,
   return turns;
 }
 
+/* How many calls of a thread are timed within one millisecond: two readings of
+ * a clock cost more than the rest of a pick, and a call that takes long is the
+ * first one of its millisecond soon enough. */
+#define READINGS_MAX 4u
+
+/* True: read just now. */
+static bool turns_clock(struct folb_turns *turns, uint64_t now_ms)
+{
+  if (turns->clock_ms != now_ms) {
+    turns->clock_ms = now_ms;
+    turns->readings = 0;
+  }
+  if (turns->readings == READINGS_MAX)
+    return false;
+  turns->readings++;
+  turns->clock_us = folb_now_us(turns->tier->engine);
+  return true;
+}
+
+/* xorshift32: the policy's drawn number needs no lock. */
+static uint32_t turns_random(struct folb_turns *turns)
+{
+  uint32_t x = turns->random;
+
+  x ^= x << 13;
+  x ^= x >> 17;
+  x ^= x << 5;
+  return turns->random = x;
+}
+
 /* By the thread's own turn, asking the policy. */
 static __attribute__((noinline)) enum folb_status
 begin_by_policy(struct folb_call *call, struct folb_turns *turns,
                 uint64_t now_ms)
 {
   const struct folb_snapshot *tier = turns->tier;
-  struct folb_pick_out        out  = {0, 1};
-  struct folb_pick_in         in   = {0};
-  bool                        begun;
+  const bool timed = folb_policy_is(tier->policy, FOLB_POLICY_USES_LATENCY);
+  struct folb_pick_out out = {0, 1};
+  struct folb_pick_in  in  = {0};
+  bool                 begun, read = false;
 
   if (turns->n == 0)
     return begin_slow(call, NULL, false, now_ms);
-  if (folb_policy_is(tier->policy, FOLB_POLICY_USES_RANDOM)) {
-    /* xorshift32: the policy's drawn number needs no lock. */
-    turns->random ^= turns->random << 13;
-    turns->random ^= turns->random >> 17;
-    turns->random ^= turns->random << 5;
+  if (timed) {
+    read      = turns_clock(turns, now_ms);
+    in.now_us = turns->clock_us;
   }
+  if (folb_policy_is(tier->policy, FOLB_POLICY_USES_RANDOM))
+    in.random = turns_random(turns);
   in.candidates   = turns->candidates;
   in.n_candidates = turns->n;
   in.turn         = turns->place.turn;
-  in.random       = turns->random;
   in.cursor       = turns->place.cursor;
   in.flags        = (call->flags & FOLB_CALL_LOCATE) != 0 ? FOLB_PICK_PEEK : 0;
   tier->policy->pick(tier->state, &tier->view, &in, &out);
@@ -103,9 +133,13 @@ begin_by_policy(struct folb_call *call, struct folb_turns *turns,
   begun = folb_attempt_begin(call, tier->eps[out.member]);
   if (in.flags == 0 && (begun || in.cursor != NULL))
     turns->place.turn += out.turns;
-  return FOLB_LIKELY(begun)
-             ? FOLB_OK
-             : begin_slow(call, call->endpoint, in.cursor != NULL, now_ms);
+  if (FOLB_UNLIKELY(!begun))
+    return begin_slow(call, call->endpoint, in.cursor != NULL, now_ms);
+  if (read)
+    folb_latency_begin(call, in.now_us);
+  else if (timed && folb_latency_us(call->endpoint, in.now_us) == 0)
+    folb_latency_begin(call, folb_now_us(tier->engine));
+  return FOLB_OK;
 }
 
 static __attribute__((noinline)) enum folb_status
@@ -278,6 +312,18 @@ static __attribute__((noinline)) void success_slow(struct folb_call *call,
   folb_tried_free(call);
 }
 
+static __attribute__((noinline)) void success_timed(struct folb_call *call,
+                                                    uint64_t          now_ms)
+{
+  struct folb_endpoint *ep     = call->endpoint;
+  const uint64_t        now_us = folb_now_us(ep->engine);
+
+  folb_latency_sample(ep, (double)(now_us - call->begun_us), now_us);
+  call->state &= ~(uint32_t)FOLB_ST_TIMED;
+  if (FOLB_UNLIKELY((call->state | atomic_load(&ep->blocked)) != 0))
+    success_slow(call, now_ms);
+}
+
 void folb_call_succeeded(struct folb_call *call, uint64_t now_ms)
 {
   struct folb_endpoint *ep = call->endpoint;
@@ -285,5 +331,14 @@ void folb_call_succeeded(struct folb_call *call, uint64_t now_ms)
   atomic_fetch_add(&folb_counts_of(ep)->successes, 1);
   if (FOLB_LIKELY((call->state | atomic_load(&ep->blocked)) == 0))
     return;
-  success_slow(call, now_ms);
+  if ((call->state & FOLB_ST_TIMED) != 0)
+    success_timed(call, now_ms);
+  else
+    success_slow(call, now_ms);
+}
+
+void folb_call_erred(struct folb_call *call, uint64_t now_ms)
+{
+  folb_latency_penalise(call);
+  folb_call_succeeded(call, now_ms);
 }

@@ -193,9 +193,8 @@ static uint32_t candidates_locked(const struct folb_call     *call,
   return n;
 }
 
-static struct folb_endpoint *by_turn(const struct folb_call *call,
-                                     struct folb_snapshot   *tier,
-                                     uint64_t                now_ms)
+static struct folb_endpoint *
+by_turn(struct folb_call *call, struct folb_snapshot *tier, uint64_t now_ms)
 {
   struct folb_cluster *cluster    = call->ref->cluster;
   uint32_t            *candidates = cluster->engine->scratch;
@@ -224,7 +223,11 @@ static struct folb_endpoint *by_turn(const struct folb_call *call,
   in.turn         = place->turn;
   in.cursor       = place->cursor;
   in.random       = folb_random_locked(cluster->engine);
-  out             = folb_policy_pick(tier, &in);
+  if (folb_policy_is(tier->policy, FOLB_POLICY_USES_LATENCY)) {
+    in.now_us = folb_now_us(cluster->engine);
+    folb_latency_begin(call, in.now_us);
+  }
+  out = folb_policy_pick(tier, &in);
   if (turns == NULL)
     place->turn += out.turns;
   else if ((in.flags & FOLB_PICK_PEEK) == 0)
@@ -233,7 +236,7 @@ static struct folb_endpoint *by_turn(const struct folb_call *call,
 }
 
 /* Backups when no primary is left. */
-static struct folb_endpoint *by_policy(const struct folb_call     *call,
+static struct folb_endpoint *by_policy(struct folb_call           *call,
                                        const struct folb_endpoint *after,
                                        uint64_t                    now_ms)
 {

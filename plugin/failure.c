@@ -284,6 +284,7 @@ enum folb_action folb_call_failed(struct folb_call *call,
   resend = (call->flags & FOLB_CALL_IDEMPOTENT) != 0 &&
            ((call->flags & FOLB_CALL_RESEND_ALL) != 0 ||
             (call->state & FOLB_ST_RESENT) == 0);
+  folb_latency_failed(call, outcome);
   folb_outbox_init(&out, engine);
   folb_lock(engine);
   verdict = folb_verdict_of(outcome, resend,

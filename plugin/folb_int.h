@@ -84,6 +84,7 @@ struct folb_endpoint {
   /* begun - successes - failed are outstanding: two counters a call. */
   struct folb_counts counts[FOLB_SHARDS];
   _Alignas(FOLB_LINE) _Atomic uint64_t failed; /* all failures               */
+  _Atomic uint64_t latency;                    /* latency.c; 0: unknown      */
   _Atomic uint64_t failures[FOLB_OUTCOME_COUNT];
 
   /* constant */
@@ -433,6 +434,18 @@ void folb_context_away_locked(struct folb_context        *context,
 /* After the call succeeded at its endpoint. */
 void folb_context_settle_locked(struct folb_call *call, uint64_t now_ms);
 
+/* latency.c */
+uint64_t folb_now_us(const struct folb_engine *engine);
+/* 0: unknown. */
+double folb_latency_us(const struct folb_endpoint *ep, uint64_t now_us);
+void   folb_latency_sample(struct folb_endpoint *ep, double us,
+                           uint64_t now_us);
+/* An attempt under a policy that uses latencies has ended: not well; by the
+ * outcome. */
+void               folb_latency_penalise(struct folb_call *call);
+void               folb_latency_failed(struct folb_call *call,
+                                       enum folb_outcome outcome);
+
 /* ref.c */
 enum folb_managed folb_ref_decide_locked(struct folb_ref *ref, bool resolve,
                                          struct folb_outbox *out);
@@ -488,7 +501,17 @@ enum {
   FOLB_ST_SLEEPING  = 32,
   FOLB_ST_SHUNS     = 64,
   FOLB_ST_NOTED     = 128, /* the effect of its failure has been applied     */
-  FOLB_ST_VISIT     = 256  /* tries an endpoint its context is not to go to  */
+  FOLB_ST_VISIT     = 256, /* tries an endpoint its context is not to go to  */
+  FOLB_ST_TIMED     = 512  /* begun_us is when the attempt began             */
 };
+
+/* The attempt that begins is timed; a LocateRequest is not. */
+static inline void folb_latency_begin(struct folb_call *call, uint64_t now_us)
+{
+  if ((call->flags & FOLB_CALL_LOCATE) != 0)
+    return;
+  call->begun_us = now_us;
+  call->state |= FOLB_ST_TIMED;
+}
 
 #endif

@@ -110,7 +110,7 @@ static const struct folb_key_spec specs[] = {
      FOLB_FORM_PATTERNS, 0, 0, NULL, FIELD(per_request)},
     {KEY("folbPolicy", "ic-based",
          "none, ordered, ic-based, ic-based-weighted, per-request, "
-         "per-request-weighted",
+         "per-request-weighted, least-request, peak-ewma",
          "which endpoint a new context or a request goes to", false, false),
      FOLB_FORM_POLICY, 0, 0, NULL, NO_FIELD},
     {KEY("folbProbeInterval", "0", TIMES_MS "; 0 = no probing",

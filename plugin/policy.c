@@ -13,6 +13,8 @@ static const struct folb_policy_ops *const built_in[] = {
     &folb_policy_ic_based_weighted,
     &folb_policy_per_request,
     &folb_policy_per_request_weighted,
+    &folb_policy_least_request,
+    &folb_policy_peak_ewma,
 };
 #define BUILT_IN (sizeof(built_in) / sizeof(built_in[0]))
 

@@ -114,6 +114,9 @@ struct folb_turns {
   uint32_t          random;
   uint64_t          version;
   uint64_t          expiry; /* when the next ejection ends             */
+  uint64_t          clock_us; /* with FOLB_POLICY_USES_LATENCY, read   */
+  uint64_t          clock_ms; /* in this millisecond                   */
+  uint32_t          readings; /* of it                                 */
   struct folb_place place;  /* in the tier; below cycle with sequence  */
   struct folb_place other;  /* in the other tier                       */
   uint32_t         *room;
@@ -158,6 +161,8 @@ extern const struct folb_policy_ops folb_policy_ic_based;
 extern const struct folb_policy_ops folb_policy_ic_based_weighted;
 extern const struct folb_policy_ops folb_policy_per_request;
 extern const struct folb_policy_ops folb_policy_per_request_weighted;
+extern const struct folb_policy_ops folb_policy_least_request;
+extern const struct folb_policy_ops folb_policy_peak_ewma;
 void                                folb_policy_engines(int change);
 /* Position among ascending candidates of the first one >= member. */
 uint32_t folb_policy_lower(const uint32_t *candidates, uint32_t n,

@@ -239,13 +239,7 @@ static void policy_read(struct folb_value *v)
     name[v->text.len] = '\0';
     v->next->policy   = folb_policy_find(name);
   }
-  if (v->next->policy != NULL)
-    return;
-  if (folb_slice_is(v->text, "least-request") ||
-      folb_slice_is(v->text, "peak-ewma"))
-    folb_mistakes_add(&v->mistakes, FOLB_ENOTYET, 0, "%s is not yet there",
-                      folb_quote(v->text).text);
-  else
+  if (v->next->policy == NULL)
     mistake(v, "is no policy");
 }
 

@@ -46,6 +46,9 @@ struct Failure {
 
 // The wall-clock deadline of a call in our clock; UINT64_MAX: none.
 uint64_t deadline_of(const omniCallDescriptor& call, uint64_t now);
+// Whether a system exception in a reply tells of trouble in the server, rather
+// than of the request.
+bool is_trouble(const CORBA::SystemException& x);
 
 // One call of the application, all its attempts and forwards.
 struct Invocation {

@@ -104,7 +104,10 @@ HOT Identity::Ending Identity::exchange(Invocation& invocation,
         invocation.failure.classify(x, reference_->omni_like(),
                                     runtime_.config().not_exist))
       return Ending::failed;
-    end(fc, asked, giop, invocation.now);
+    if (asked && giop.state() == omni::IOP_C::Idle && is_trouble(x))
+      folb_call_erred(&fc, invocation.now);
+    else
+      end(fc, asked, giop, invocation.now);
     throw;
   }
   catch (...) { // a user exception, or one of the application's own code

@@ -283,6 +283,7 @@ struct folb_call {
   struct folb_endpoint *from;  /* the context's one, once it was left        */
   uintptr_t             tried[FOLB_TRIED_INLINE]; /* endpoints and marks     */
   uintptr_t            *more;  /* those beyond the inline ones               */
+  uint64_t              begun_us; /* of a timed attempt                      */
 };
 
 /* Picks the first endpoint of an invocation of a managed reference.
@@ -303,6 +304,9 @@ FOLB_API enum folb_status folb_call_begin_lookup(struct folb_call *call,
  * is over.  `answered` in folb_ref_spec is call->endpoint until then: call
  * it after results were unmarshalled. */
 FOLB_API void folb_call_succeeded(struct folb_call *call, uint64_t now_ms);
+/* As folb_call_succeeded(), when the reply was a system exception that tells
+ * of trouble in the server: it counts as a slow answer, not as a failure. */
+FOLB_API void folb_call_erred(struct folb_call *call, uint64_t now_ms);
 /* Does to the endpoint what the outcome does, if that is an ejection, before
  * the connection is given back: whoever waits for one leaves.  May be called
  * ahead of folb_call_failed() with the same outcome, which then does not do it

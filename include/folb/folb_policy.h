@@ -28,7 +28,8 @@ extern "C" {
 #define FOLB_POLICY_USES_RANDOM 0x8u /* folb_pick_in.random matters; else it
                                         may stay what it was                 */
 #define FOLB_POLICY_USES_LATENCY 0x10u /* calls are timed: now_us matters, and
-                                          folb_view_latency_us()             */
+                                          folb_view_latency_us(); together
+                                          with FOLB_POLICY_PER_REQUEST       */
 
 /* The members of a snapshot as a policy sees them. */
 struct folb_policy_view {
@@ -40,6 +41,13 @@ struct folb_policy_view {
 /* Attempts under way at a member.  Any thread's, as of about now. */
 FOLB_API uint64_t
 folb_view_outstanding(const struct folb_policy_view *view, uint32_t member);
+
+/* How long its answers take, in microseconds: a moving average that follows a
+ * larger one at once and smaller ones by and by, and that wears off; failures
+ * count as slow answers (plugin/latency.c).  0: it has never answered a call
+ * under a policy with FOLB_POLICY_USES_LATENCY. */
+FOLB_API double folb_view_latency_us(const struct folb_policy_view *view,
+                                     uint32_t member, uint64_t now_us);
 
 #define FOLB_PICK_PEEK 0x1u /* a LocateRequest: the turn is not taken, and a
                                cursor is to stay where it is                 */

@@ -82,8 +82,7 @@ TEST_F(Configuration, KeysOfLaterVersionsSayNotYet)
        {"folbResolve=dns:a:1", "folbResolveInterval=5",
         "folbDnsServers=a:1", "folbConnectRace=5", "folbFolb=off",
         "folbServer=x", "folbServerPOAs=x", "folbFastPath=off", "folbSpin=3",
-        "folbStats=/tmp", "folbControl=/tmp", "folbPolicy=least-request",
-        "folbPolicy=peak-ewma"}) {
+        "folbStats=/tmp", "folbControl=/tmp"}) {
     const std::string said = Refusal({std::string("ORB") + setting});
     EXPECT_TRUE(Has(said, "not yet")) << setting << ": " << said;
   }

@@ -109,9 +109,11 @@ TEST_F(ConfigTest, GoldenMessages)
       err.msg);
   EXPECT_EQ(FOLB_EINVAL,
             folb_config_set(config_, "folbPolicy", "fastest", &err));
-  EXPECT_STREQ("\"fastest\" is no policy; accepted: none, ordered, ic-based, "
-               "ic-based-weighted, per-request, per-request-weighted",
-               err.msg);
+  EXPECT_STREQ(
+      "\"fastest\" is no policy; accepted: none, ordered, ic-based, "
+      "ic-based-weighted, per-request, per-request-weighted, least-request, "
+      "peak-ewma",
+      err.msg);
 }
 
 TEST_F(ConfigTest, GetTruncatesAndTellsTheLength)
