@@ -9,6 +9,7 @@
 #include "channel.h"
 #include "connection.h"
 #include "orb.h"
+#include "own.h"
 
 namespace omnifolb {
 
@@ -80,7 +81,13 @@ bool Runtime::start(const folb_config& config)
   };
   env.endpoint_ejected = endpoint_ejected;
   env.endpoint_release = endpoint_release;
-  env.event = [](void*, const folb_event* event) { api_event(event); };
+  env.event = [](void*, const folb_event* event) {
+    if ((event->type == FOLB_EVENT_EJECTED ||
+         event->type == FOLB_EVENT_AVOIDED) &&
+        !OwnCalls::current())
+      sources_refresh();
+    api_event(event);
+  };
   folb_error error{};
   if (folb_engine_new(&config, &env, &runtime->engine_, &error)) {
     log(FOLB_LOG_ERROR, "not active: %s", error.msg);
@@ -100,6 +107,7 @@ bool Runtime::start(const folb_config& config)
                            config.endpoints);
   }
   watcher_start(*runtime);
+  sources_start(*runtime);
   return true;
 }
 
@@ -115,6 +123,8 @@ void Runtime::stop()
       runtime->changed_.wait(UINT64_MAX);
   }
   watcher_stop();
+  sources_stop();
+  OwnCalls::end_watch();
   folb_engine_release(runtime->engine_);
   runtime->collect_now(true);
   delete runtime;
@@ -168,6 +178,16 @@ void Runtime::note_balance(const char* type_id, const char* reason)
   log(FOLB_LOG_STATE, "references of type %s are %sbalanced per request%s%s",
       *type_id ? type_id : "(none)", reason ? "not " : "", reason ? ": " : "",
       reason ? reason : "");
+}
+
+void Runtime::restart_background()
+{
+  Guard guard(shim_lock);
+  if (!background_lost_)
+    return;
+  background_lost_ = false;
+  watcher_restart();
+  sources_restart(*this);
 }
 
 void Runtime::wake_all()
@@ -306,7 +326,10 @@ void Runtime::after_fork(bool child)
     Connection::abandon_all();
     resolver_after_fork_in_child();
     watcher_after_fork_in_child();
+    sources_after_fork_in_child();
+    OwnCalls::forget();
     if (runtime) {
+      runtime->background_lost_ = true;
       runtime->changed_.reset();
       runtime->pins_ = 0; // of threads that are not here
       for (Channel* c = runtime->channels_; c; c = c->all_next_)
