@@ -278,6 +278,7 @@ static Commands AllCommands()
   };
   AddReferences(all);
   AddCalls(all);
+  AddNaming(all);
   AddProcess(all);
   AddSockets(all);
   AddApi(all);
