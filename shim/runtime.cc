@@ -182,12 +182,15 @@ void Runtime::note_balance(const char* type_id, const char* reason)
 
 void Runtime::restart_background()
 {
-  Guard guard(shim_lock);
-  if (!background_lost_)
-    return;
-  background_lost_ = false;
-  watcher_restart();
-  sources_restart(*this);
+  {
+    Guard guard(shim_lock);
+    if (!background_lost_)
+      return;
+    background_lost_ = false;
+    watcher_restart();
+    sources_restart(*this);
+  }
+  folb_engine_reselect(engine_);
 }
 
 void Runtime::wake_all()
