@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "own.h"
 #include "reference.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "profiles.h"
@@ -143,15 +145,37 @@ void Reference::read_profile(CORBA::ULong index)
   if (!rewrite(profile.main))
     profile.main = folb_address{};
   profile.moved = !folb_address_equal(&written, &profile.main);
-  for (uint32_t i = 0; i < p.n_alternates; ++i)
-    if (rewrite(alternates[i]))
-      profile.alternates.push_back(alternates[i]);
-  if (CORBA::Long(index) == ior_.addr_selected_profile_index()) {
+  profile.alternates.assign(alternates, alternates + p.n_alternates);
+  const bool selected =
+      CORBA::Long(index) == ior_.addr_selected_profile_index();
+  if (selected)
+    add_components(written, profile.alternates);
+  auto& all = profile.alternates;
+  all.erase(std::remove_if(all.begin(), all.end(),
+                           [this](folb_address& a) { return !rewrite(a); }),
+            all.end());
+  if (selected) {
     folb_key_info key = folb_key_inspect(p.orb_type, p.key, p.key_len);
     transient_        = key.transient;
     omni_like_        = key.omni_like;
   }
   profiles_.push_back(std::move(profile));
+}
+
+// A corbaloc of several addresses, GIOP 1.0 unless it says otherwise, has them
+// in a profile of components. The ORB has read it with the selected profile.
+void Reference::add_components(const folb_address&        main,
+                               std::vector<folb_address>& alternates)
+{
+  folb_address a;
+  for (const omni::giopAddress* way : ior_.getIORInfo()->addresses())
+    if (is_kind(*way, FOLB_KIND_TCP) && canonical(*way, a) &&
+        !folb_address_equal(&a, &main) &&
+        std::none_of(alternates.begin(), alternates.end(),
+                     [&](const folb_address& there) {
+                       return folb_address_equal(&a, &there);
+                     }))
+      alternates.push_back(a);
 }
 
 // False: the address is dropped.
@@ -262,9 +286,12 @@ bool Reference::open(const char* target_id)
                     : FOLB_ORIGIN_FRESH;
   spec.per_request = balanced_;
   spec.fixed       = transient_;
-  // As if the others were there: one that is left is tried.
-  spec.always = (some_unusable_ && !transient_ && !own.empty()) ||
-                some_rewritten_;
+  // As if the others were there: one that is left is tried. Our own calls can
+  // be ended, and their connects limited, on channels of ours only.
+  spec.always =
+      (((some_unusable_ && !transient_) || OwnCalls::current()) &&
+       !own.empty()) ||
+      some_rewritten_;
   // With all addresses dropped there is nothing to try: not left to the ORB.
   if (some_rewritten_ && own.empty())
     spec.fixed = true;

@@ -18,8 +18,10 @@ protected:
       (void)Invoke(Open("A"), Down("A"));
     ASSERT_EQ("E", States("A"));
     host_.Advance(6001);
-    for (int i = 0; i < 100 && States("A") != "U"; ++i)
+    for (int i = 0; i < 100 && States("A") != "U"; ++i) {
       (void)Invoke(Open("A"));
+      host_.Advance(1);
+    }
     ASSERT_EQ("U", States("A"));
   }
   static int Count(const std::string &all, char letter)
@@ -55,9 +57,7 @@ TEST(ReturnHealthTest, AnAvoidanceIsNoAbsence)
 TEST_F(ReturnTest, SlowStartOfEveryPolicy)
 {
   for (const char *policy :
-       {"per-request", "per-request-weighted", "least-request", "peak-ewma"}) {
-    if (folb_policy_find(policy) == nullptr)
-      continue;
+       {"per-request", "per-request-weighted", "least-request"}) {
     Make(policy, "A,B", {{"folbSlowStart", "10000"}});
     Ref ref = Open("A");
     EXPECT_NEAR(50, Count(Picks(ref, 100), 'A'), 20) << policy;
