@@ -197,6 +197,9 @@ TEST_F(Probing, BlackHolesDoNotHoldUpTheOthers)
   EXPECT_TRUE(Returns(client, "A", 1500));
 }
 
+// ThreadSanitizer dies where a forked child's new thread gets the identifier
+// of one that was the parent's only ("dup thread with used id").
+#ifndef __SANITIZE_THREAD__
 TEST_F(Probing, AForkedChildProbesToo)
 {
   FakeServer late(AnswerWith("late"), FakeServer::kLate);
@@ -210,6 +213,7 @@ TEST_F(Probing, AForkedChildProbesToo)
   EXPECT_TRUE(Has(child, " exit 0")) << child;
   EXPECT_TRUE(Returns(client, "late"));
 }
+#endif
 
 TEST_F(Probing, ShutdownWhileAProbeHangs)
 {
