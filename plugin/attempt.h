@@ -13,7 +13,7 @@ static inline bool folb_attempt_begin(struct folb_call     *call,
                                       struct folb_endpoint *ep)
 {
   call->endpoint = ep;
-  atomic_fetch_add(&ep->begun, 1);
+  atomic_fetch_add(&folb_counts_of(ep)->begun, 1);
   call->epoch = atomic_load_explicit(&ep->epoch, memory_order_acquire);
   return atomic_load(&ep->blocked) == 0;
 }
@@ -21,7 +21,7 @@ static inline bool folb_attempt_begin(struct folb_call     *call,
 static inline void folb_attempt_take_back_locked(struct folb_endpoint *ep,
                                                  struct folb_outbox   *out)
 {
-  atomic_fetch_sub(&ep->begun, 1);
+  atomic_fetch_sub(&folb_counts_of(ep)->begun, 1);
   folb_endpoint_settle_locked(ep, out);
 }
 

@@ -11,8 +11,10 @@
 /* ---- begin ----------------------------------------------------------------
  */
 
+/* Takes back what was begun at an endpoint that is blocked, and chooses anew;
+ * has_turn: it may be that one all the same, by the turn that was taken. */
 static __attribute__((noinline)) enum folb_status
-begin_slow(struct folb_call *call, struct folb_endpoint *blocked,
+begin_slow(struct folb_call *call, struct folb_endpoint *blocked, bool has_turn,
            uint64_t now_ms)
 {
   struct folb_ref      *ref    = call->ref;
@@ -25,12 +27,14 @@ begin_slow(struct folb_call *call, struct folb_endpoint *blocked,
   folb_lock(engine);
   if (blocked != NULL)
     folb_attempt_take_back_locked(blocked, &out);
-  call->endpoint = NULL;
+  call->endpoint = has_turn ? blocked : NULL;
   if (folb_ref_settle_locked(ref, &out) != FOLB_MANAGED) {
     status = FOLB_ENOUSABLE;
   } else {
-    status        = ref->fixed ? FOLB_OK : folb_context_open_locked(ref, &out);
-    call->context = atomic_load_explicit(&ref->context, memory_order_relaxed);
+    status = ref->fixed ? FOLB_OK : folb_context_open_locked(ref, now_ms, &out);
+    call->context = NULL;
+    if ((call->flags & FOLB_CALL_LOOKUP) == 0)
+      call->context = atomic_load_explicit(&ref->context, memory_order_relaxed);
     if (status == FOLB_OK)
       ep = folb_choose_locked(call, now_ms);
     if (status == FOLB_OK && ep == NULL)
@@ -59,9 +63,8 @@ static inline struct folb_turns *turns_at_hand(const struct folb_ref *ref,
     return NULL;
   turns = &thread->turns[cluster->serial % FOLB_TURNS];
   if (FOLB_UNLIKELY(
-          atomic_load_explicit(&turns->serial, memory_order_acquire) !=
-              cluster->serial ||
-          turns->snapshot != snapshot ||
+          atomic_load_explicit(&turns->snapshot, memory_order_acquire) !=
+              snapshot ||
           turns->version != atomic_load_explicit(&cluster->engine->version,
                                                  memory_order_acquire) ||
           now_ms >= turns->expiry || snapshot->kind != (int)folb_ref_kind(ref)))
@@ -69,34 +72,73 @@ static inline struct folb_turns *turns_at_hand(const struct folb_ref *ref,
   return turns;
 }
 
+/* How many calls of a thread are timed within one millisecond: two readings of
+ * a clock cost more than the rest of a pick, and a call that takes long is the
+ * first one of its millisecond soon enough. */
+#define READINGS_MAX 4u
+
+/* True: read just now. */
+static bool turns_clock(struct folb_turns *turns, uint64_t now_ms)
+{
+  if (turns->clock_ms != now_ms) {
+    turns->clock_ms = now_ms;
+    turns->readings = 0;
+  }
+  if (turns->readings == READINGS_MAX)
+    return false;
+  turns->readings++;
+  turns->clock_us = folb_now_us(turns->tier->engine);
+  return true;
+}
+
+/* xorshift32: the policy's drawn number needs no lock. */
+static uint32_t turns_random(struct folb_turns *turns)
+{
+  uint32_t x = turns->random;
+
+  x ^= x << 13;
+  x ^= x >> 17;
+  x ^= x << 5;
+  return turns->random = x;
+}
+
 /* By the thread's own turn, asking the policy. */
 static __attribute__((noinline)) enum folb_status
 begin_by_policy(struct folb_call *call, struct folb_turns *turns,
                 uint64_t now_ms)
 {
-  const struct folb_snapshot *snapshot = turns->snapshot;
-  struct folb_pick_out        out      = {0, 1};
-  struct folb_pick_in         in;
+  const struct folb_snapshot *tier = turns->tier;
+  const bool timed = folb_policy_is(tier->policy, FOLB_POLICY_USES_LATENCY);
+  struct folb_pick_out out = {0, 1};
+  struct folb_pick_in  in  = {0};
+  bool                 begun, read = false;
 
   if (turns->n == 0)
-    return begin_slow(call, NULL, now_ms);
-  if (folb_policy_is(snapshot->policy, FOLB_POLICY_USES_RANDOM)) {
-    /* xorshift32: the policy's drawn number needs no lock. */
-    turns->random ^= turns->random << 13;
-    turns->random ^= turns->random >> 17;
-    turns->random ^= turns->random << 5;
+    return begin_slow(call, NULL, false, now_ms);
+  if (timed) {
+    read      = turns_clock(turns, now_ms);
+    in.now_us = turns->clock_us;
   }
+  if (folb_policy_is(tier->policy, FOLB_POLICY_USES_RANDOM))
+    in.random = turns_random(turns);
   in.candidates   = turns->candidates;
   in.n_candidates = turns->n;
-  in.turn         = turns->turn;
-  in.random       = turns->random;
-  snapshot->policy->pick(snapshot->state, &snapshot->view, &in, &out);
-  if (FOLB_UNLIKELY(out.member >= snapshot->view.n))
-    return begin_slow(call, NULL, now_ms);
-  if (FOLB_UNLIKELY(!folb_attempt_begin(call, snapshot->eps[out.member])))
-    return begin_slow(call, call->endpoint, now_ms);
-  if ((call->flags & FOLB_CALL_LOCATE) == 0)
-    turns->turn += out.turns;
+  in.turn         = turns->place.turn;
+  in.cursor       = turns->place.cursor;
+  in.flags        = (call->flags & FOLB_CALL_LOCATE) != 0 ? FOLB_PICK_PEEK : 0;
+  tier->policy->pick(tier->state, &tier->view, &in, &out);
+  if (FOLB_UNLIKELY(out.member >= tier->view.n))
+    return begin_slow(call, NULL, false, now_ms);
+  /* A cursor has moved on, whatever becomes of the attempt. */
+  begun = folb_attempt_begin(call, tier->eps[out.member]);
+  if (in.flags == 0 && (begun || in.cursor != NULL))
+    turns->place.turn += out.turns;
+  if (FOLB_UNLIKELY(!begun))
+    return begin_slow(call, call->endpoint, in.cursor != NULL, now_ms);
+  if (read)
+    folb_latency_begin(call, in.now_us);
+  else if (timed && folb_latency_us(call->endpoint, in.now_us) == 0)
+    folb_latency_begin(call, folb_now_us(tier->engine));
   return FOLB_OK;
 }
 
@@ -104,7 +146,7 @@ static __attribute__((noinline)) enum folb_status
 begin_fixed(struct folb_call *call, struct folb_ref *ref, uint64_t now_ms)
 {
   if (!ref->fixed || ref->n_own == 0)
-    return begin_slow(call, NULL, now_ms);
+    return begin_slow(call, NULL, false, now_ms);
   (void)folb_attempt_begin(
       call,
       ref->own[atomic_load_explicit(&ref->last, memory_order_relaxed)].ep);
@@ -118,21 +160,51 @@ begin_unbound(struct folb_call *call, struct folb_ref *ref, uint64_t now_ms)
 {
   struct folb_cluster *cluster;
   struct folb_turns   *turns;
+  uint64_t             turn;
 
   cluster = atomic_load_explicit(&ref->per_request, memory_order_acquire);
   if (FOLB_UNLIKELY(cluster == NULL))
     return begin_fixed(call, ref, now_ms);
   turns = turns_at_hand(ref, cluster, now_ms);
   if (FOLB_UNLIKELY(turns == NULL))
-    return begin_slow(call, NULL, now_ms);
+    return begin_slow(call, NULL, false, now_ms);
   if (FOLB_UNLIKELY(turns->sequence == NULL))
     return begin_by_policy(call, turns, now_ms);
-  if (FOLB_UNLIKELY(!folb_attempt_begin(
-          call, turns->sequence[turns->turn % turns->snapshot->cycle])))
-    return begin_slow(call, call->endpoint, now_ms);
+  turn = turns->place.turn;
+  if (FOLB_UNLIKELY(!folb_attempt_begin(call, turns->sequence[turn])))
+    return begin_slow(call, call->endpoint, false, now_ms);
   if ((call->flags & FOLB_CALL_LOCATE) == 0)
-    turns->turn++;
+    turns->place.turn = turn + 1 == turns->cycle ? 0 : turn + 1;
   return FOLB_OK;
+}
+
+static inline void call_init(struct folb_call *call, struct folb_ref *ref,
+                             struct folb_context *context, uint64_t deadline_ms,
+                             uint32_t flags)
+{
+  call->attempts      = 1;
+  call->sleep_ms      = 0;
+  call->ref           = ref;
+  call->context       = context;
+  call->deadline_ms   = deadline_ms;
+  call->flags         = flags;
+  call->state         = 0;
+  call->n_tried       = 0;
+  call->slept_ms      = 0;
+  call->last_sleep_ms = 0;
+  call->from          = NULL;
+  call->more          = NULL;
+}
+
+enum folb_status folb_call_begin_lookup(struct folb_call *call,
+                                        struct folb_ref *ref, uint64_t now_ms,
+                                        uint64_t deadline_ms, uint32_t flags)
+{
+  if (ref->fixed ||
+      atomic_load_explicit(&ref->per_request, memory_order_acquire) != NULL)
+    return folb_call_begin(call, ref, now_ms, deadline_ms, flags);
+  call_init(call, ref, NULL, deadline_ms, flags | FOLB_CALL_LOOKUP);
+  return begin_slow(call, NULL, false, now_ms);
 }
 
 enum folb_status folb_call_begin(struct folb_call *call, struct folb_ref *ref,
@@ -142,24 +214,16 @@ enum folb_status folb_call_begin(struct folb_call *call, struct folb_ref *ref,
   struct folb_context  *context;
   struct folb_endpoint *ep;
 
-  context           = atomic_load_explicit(&ref->context, memory_order_acquire);
-  call->attempts    = 1;
-  call->sleep_ms    = 0;
-  call->ref         = ref;
-  call->context     = context;
-  call->deadline_ms = deadline_ms;
-  call->flags       = flags;
-  call->state       = 0;
-  call->n_tried     = 0;
-  call->slept_ms    = 0;
-  call->last_sleep_ms = 0;
-  call->from          = NULL;
-  call->more          = NULL;
+  context = atomic_load_explicit(&ref->context, memory_order_acquire);
+  call_init(call, ref, context, deadline_ms, flags);
   if (FOLB_LIKELY(context != NULL)) {
     ep = atomic_load_explicit(&context->bound, memory_order_acquire);
+    if (FOLB_UNLIKELY(now_ms >= atomic_load_explicit(&context->back_ms,
+                                                     memory_order_relaxed)))
+      return begin_slow(call, NULL, false, now_ms);
     if (FOLB_LIKELY(ep != NULL && folb_attempt_begin(call, ep)))
       return FOLB_OK;
-    return begin_slow(call, ep, now_ms);
+    return begin_slow(call, ep, false, now_ms);
   }
   return begin_unbound(call, ref, now_ms);
 }
@@ -175,21 +239,26 @@ static void cluster_revive_locked(struct folb_ref            *ref,
 {
   const struct folb_snapshot *snapshot;
   bool                        listed = false;
-  uint32_t                    i;
+  uint32_t                    i, n;
 
   if (ref->fixed || ref->cluster == NULL)
     return;
   snapshot = folb_snapshot_of(ref->cluster);
-  for (i = 0; i < snapshot->view.n; i++) {
-    if (snapshot->eps[i] == answered)
+  n        = folb_snapshot_count(snapshot);
+  for (i = 0; i < n; i++) {
+    const struct folb_endpoint *ep = folb_snapshot_member(snapshot, i);
+
+    if (ep == answered)
       listed = true;
-    else if (!snapshot->eps[i]->health.ejected)
+    else if (!ep->health.ejected)
       return;
   }
-  for (i = 0; listed && i < snapshot->view.n; i++) {
-    if (snapshot->eps[i]->health.until_ms > now_ms)
-      snapshot->eps[i]->health.until_ms = now_ms;
-    snapshot->eps[i]->probe_at_ms = now_ms;
+  for (i = 0; listed && i < n; i++) {
+    struct folb_endpoint *ep = folb_snapshot_member(snapshot, i);
+
+    if (ep->health.until_ms > now_ms)
+      ep->health.until_ms = now_ms;
+    ep->probe_at_ms = now_ms;
   }
 }
 
@@ -202,7 +271,7 @@ static void success_health_locked(struct folb_call *call, uint64_t now_ms,
   if (fresh && ep->health.ejected) {
     cluster_revive_locked(call->ref, ep, now_ms);
     call->state &= ~(uint32_t)FOLB_ST_TRIAL;
-    folb_endpoint_restore_locked(ep, out);
+    folb_endpoint_restore_locked(ep, now_ms, "it answered", out);
   }
   folb_trial_end_locked(call);
 }
@@ -243,12 +312,33 @@ static __attribute__((noinline)) void success_slow(struct folb_call *call,
   folb_tried_free(call);
 }
 
+static __attribute__((noinline)) void success_timed(struct folb_call *call,
+                                                    uint64_t          now_ms)
+{
+  struct folb_endpoint *ep     = call->endpoint;
+  const uint64_t        now_us = folb_now_us(ep->engine);
+
+  folb_latency_sample(ep, (double)(now_us - call->begun_us), now_us);
+  call->state &= ~(uint32_t)FOLB_ST_TIMED;
+  if (FOLB_UNLIKELY((call->state | atomic_load(&ep->blocked)) != 0))
+    success_slow(call, now_ms);
+}
+
 void folb_call_succeeded(struct folb_call *call, uint64_t now_ms)
 {
   struct folb_endpoint *ep = call->endpoint;
 
-  atomic_fetch_add(&ep->successes, 1);
+  atomic_fetch_add(&folb_counts_of(ep)->successes, 1);
   if (FOLB_LIKELY((call->state | atomic_load(&ep->blocked)) == 0))
     return;
-  success_slow(call, now_ms);
+  if ((call->state & FOLB_ST_TIMED) != 0)
+    success_timed(call, now_ms);
+  else
+    success_slow(call, now_ms);
+}
+
+void folb_call_erred(struct folb_call *call, uint64_t now_ms)
+{
+  folb_latency_penalise(call);
+  folb_call_succeeded(call, now_ms);
 }

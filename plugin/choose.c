@@ -3,10 +3,10 @@
  * choose.c - which endpoint an attempt goes to.
  *
  * Order of a pass: the context's endpoint; where the others of the context
- * went; by policy among usable members; own addresses that are no members;
- * the ejected ones, the one whose ejection ends first first.  Each endpoint
- * once a pass.  This file is the only one that tests what is usable, so a
- * policy sees nothing else.
+ * went; by policy among usable primaries, then backups; own addresses that are
+ * no members; the ejected ones, the one whose ejection ends first first.  Each
+ * endpoint once a pass.  This file is the only one that tests what is usable,
+ * so a policy sees nothing else.
  */
 #include "folb_int.h"
 
@@ -24,7 +24,7 @@ static struct walk walk_of(const struct folb_call *call)
 
   if (!w.ref->fixed) {
     w.snapshot  = folb_snapshot_of(w.ref->cluster);
-    w.n_members = w.snapshot->view.n;
+    w.n_members = folb_snapshot_count(w.snapshot);
   }
   return w;
 }
@@ -46,7 +46,7 @@ static struct folb_endpoint *own_candidate(const struct folb_ref     *ref,
     return NULL;
   else
     return ep;
-  if ((folb_blocked(ep) & (FOLB_BLOCK_DRAINED | FOLB_BLOCK_REMOVED)) != 0)
+  if ((folb_blocked(ep) & FOLB_BLOCK_NEVER) != 0)
     return NULL;
   return ep;
 }
@@ -56,7 +56,7 @@ static struct folb_endpoint *walk_next(struct walk *w)
   struct folb_endpoint *ep;
 
   while (w->at < w->n_members) {
-    ep = w->snapshot->eps[w->at++];
+    ep = folb_snapshot_member(w->snapshot, w->at++);
     if (ep->address.kind == folb_ref_kind(w->ref) &&
         (folb_blocked(ep) & FOLB_BLOCK_DRAINED) == 0)
       return ep;
@@ -72,7 +72,7 @@ static struct folb_endpoint *walk_next(struct walk *w)
 bool folb_pickable_locked(const struct folb_cluster  *cluster,
                           const struct folb_endpoint *ep, uint64_t now_ms)
 {
-  if ((folb_blocked(ep) & (FOLB_BLOCK_DRAINED | FOLB_BLOCK_REMOVED)) != 0)
+  if ((folb_blocked(ep) & FOLB_BLOCK_NEVER) != 0)
     return false;
   if (!cluster->implicit && (ep->cluster != cluster || !ep->member))
     return false;
@@ -120,10 +120,19 @@ static bool is_own(const struct folb_ref *ref, const struct folb_endpoint *ep)
   return false;
 }
 
-/* `ordered`: the reference's own members in its order, then the others as
- * configured; after an endpoint of that order, circularly. */
+static bool in_tier(const struct folb_ref      *ref,
+                    const struct folb_snapshot *tier,
+                    const struct folb_endpoint *ep)
+{
+  const struct folb_snapshot *primary = folb_snapshot_of(ref->cluster);
+
+  return primary->backup == NULL || ep->backup == (tier != primary);
+}
+
+/* `ordered`: of the tier the reference's own members in its order, then the
+ * others as configured; after an endpoint of that order, circularly. */
 static struct folb_endpoint *by_order(const struct folb_call     *call,
-                                      const struct folb_snapshot *snapshot,
+                                      const struct folb_snapshot *tier,
                                       const struct folb_endpoint *after,
                                       uint64_t                    now_ms)
 {
@@ -132,10 +141,12 @@ static struct folb_endpoint *by_order(const struct folb_call     *call,
   bool                   past = false;
   uint32_t               i;
 
-  for (i = 0; i < ref->n_own + snapshot->view.n; i++) {
-    if (i < ref->n_own)
+  for (i = 0; i < ref->n_own + tier->view.n; i++) {
+    if (i < ref->n_own) {
       ep = folb_own_as(&ref->own[i]);
-    else if (is_own(ref, ep = snapshot->eps[i - ref->n_own]))
+      if (!in_tier(ref, tier, ep))
+        continue;
+    } else if (is_own(ref, ep = tier->eps[i - ref->n_own]))
       continue;
     if (ep == after) {
       past = true;
@@ -152,46 +163,94 @@ static struct folb_endpoint *by_order(const struct folb_call     *call,
   return first;
 }
 
-static struct folb_endpoint *by_turn(const struct folb_call     *call,
-                                     const struct folb_snapshot *snapshot,
-                                     uint64_t                    now_ms)
+/* Whether a member that returns from an ejection sits this pick out: so it
+ * takes the share of its weight that its slow start allows, whatever the
+ * policy. */
+static bool sits_out(const struct folb_endpoint *ep, uint64_t now_ms)
+{
+  const uint32_t share = folb_health_share(&ep->health, now_ms,
+                                           ep->engine->config->slow_start_ms);
+
+  return share < 1000 && folb_random_locked(ep->engine) % 1000 >= share;
+}
+
+/* Positions in the tier of what may be picked; their number. */
+static uint32_t candidates_locked(const struct folb_call     *call,
+                                  const struct folb_snapshot *tier,
+                                  uint32_t *candidates, uint64_t now_ms)
+{
+  uint32_t i, n = 0, last = UINT32_MAX;
+
+  for (i = 0; i < tier->view.n; i++) {
+    if (!may_take(call, tier->eps[i], now_ms))
+      continue;
+    last = i;
+    if (!sits_out(tier->eps[i], now_ms))
+      candidates[n++] = i;
+  }
+  if (n == 0 && last != UINT32_MAX)
+    candidates[n++] = last;
+  return n;
+}
+
+static struct folb_endpoint *
+by_turn(struct folb_call *call, struct folb_snapshot *tier, uint64_t now_ms)
 {
   struct folb_cluster *cluster    = call->ref->cluster;
   uint32_t            *candidates = cluster->engine->scratch;
   struct folb_turns   *turns      = NULL;
+  struct folb_place   *place      = &tier->place;
   struct folb_pick_out out;
-  struct folb_pick_in  in;
-  uint32_t             i, n = 0;
+  struct folb_pick_in  in = {0};
+  uint32_t             n;
 
-  for (i = 0; i < snapshot->view.n; i++)
-    if (may_take(call, snapshot->eps[i], now_ms))
-      candidates[n++] = i;
+  /* Its turn has been taken already. */
+  if (call->endpoint != NULL && may_take(call, call->endpoint, now_ms))
+    return call->endpoint;
+  /* First, for it uses the scratch too. */
+  if (folb_ref_balances(call->ref))
+    turns = folb_turns_locked(cluster, now_ms);
+  n = candidates_locked(call, tier, candidates, now_ms);
   if (n == 0)
     return NULL;
-  if (folb_policy_is(cluster->policy, FOLB_POLICY_PER_REQUEST))
-    turns = folb_turns_locked(cluster, now_ms);
+  if (turns != NULL) {
+    place = folb_turns_place(turns, tier);
+    if ((call->flags & FOLB_CALL_LOCATE) != 0)
+      in.flags = FOLB_PICK_PEEK;
+  }
   in.candidates   = candidates;
   in.n_candidates = n;
-  in.turn         = turns != NULL ? turns->turn : cluster->turn;
+  in.turn         = place->turn;
+  in.cursor       = place->cursor;
   in.random       = folb_random_locked(cluster->engine);
-  out             = folb_policy_pick(snapshot, &in);
+  if (folb_policy_is(tier->policy, FOLB_POLICY_USES_LATENCY)) {
+    in.now_us = folb_now_us(cluster->engine);
+    folb_latency_begin(call, in.now_us);
+  }
+  out = folb_policy_pick(tier, &in);
   if (turns == NULL)
-    cluster->turn += out.turns;
-  else if ((call->flags & FOLB_CALL_LOCATE) == 0)
-    turns->turn += out.turns;
-  return snapshot->eps[out.member];
+    place->turn += out.turns;
+  else if ((in.flags & FOLB_PICK_PEEK) == 0)
+    folb_turns_take(turns, place, out.turns);
+  return tier->eps[out.member];
 }
 
-static struct folb_endpoint *by_policy(const struct folb_call     *call,
+/* Backups when no primary is left. */
+static struct folb_endpoint *by_policy(struct folb_call           *call,
                                        const struct folb_endpoint *after,
                                        uint64_t                    now_ms)
 {
-  const struct folb_cluster  *cluster  = call->ref->cluster;
-  const struct folb_snapshot *snapshot = folb_snapshot_of(call->ref->cluster);
+  const struct folb_ref *ref  = call->ref;
+  struct folb_snapshot  *tier = folb_snapshot_of(ref->cluster);
+  struct folb_endpoint  *ep   = NULL;
+  const bool             ordered =
+      folb_policy_is(ref->cluster->policy, FOLB_POLICY_IN_ORDER) &&
+      !folb_ref_balances(ref);
 
-  if (folb_policy_is(cluster->policy, FOLB_POLICY_IN_ORDER))
-    return by_order(call, snapshot, after, now_ms);
-  return by_turn(call, snapshot, now_ms);
+  for (; ep == NULL && tier != NULL; tier = tier->backup)
+    ep = ordered ? by_order(call, tier, after, now_ms)
+                 : by_turn(call, tier, now_ms);
+  return ep;
 }
 
 /* ---- the order of a pass ---------------------------------------------------
@@ -203,7 +262,41 @@ static bool joins_trial(const struct folb_call     *call,
                         const struct folb_endpoint *next)
 {
   return next->health.trial && untried(call, next) &&
-         (folb_blocked(next) & (FOLB_BLOCK_DRAINED | FOLB_BLOCK_REMOVED)) == 0;
+         (folb_blocked(next) & FOLB_BLOCK_NEVER) == 0;
+}
+
+/* Where a context that is away from its preferred endpoint goes now: there,
+ * once that has been healthy for folbFailBack; or, alone, to find out whether
+ * it is, when its ejection has ended.  NULL: it stays. */
+static struct folb_endpoint *home(struct folb_call     *call,
+                                  struct folb_endpoint *bound, uint64_t now_ms)
+{
+  struct folb_context  *context = call->context;
+  struct folb_endpoint *ep;
+  bool                  visit;
+
+  if (now_ms < atomic_load_explicit(&context->back_ms, memory_order_relaxed))
+    return NULL;
+  ep = context->preferred != NULL ? context->preferred
+                                  : by_policy(call, bound, now_ms);
+  if (ep == NULL || ep == bound || (context->preferred == NULL && ep->backup) ||
+      !may_take(call, ep, now_ms)) {
+    folb_context_away_locked(context, ep, now_ms);
+    return NULL;
+  }
+  visit = ep->health.ejected;
+  if (!visit &&
+      now_ms < ep->health.since_ms + ep->engine->config->fail_back_ms) {
+    folb_context_away_locked(context, ep, now_ms);
+    return NULL;
+  }
+  folb_context_away_locked(context, ep, now_ms);
+  call->from = bound;
+  if (visit)
+    call->state |= FOLB_ST_VISIT;
+  else
+    context->next = ep;
+  return ep;
 }
 
 static struct folb_endpoint *by_context(struct folb_call *call, uint64_t now_ms)
@@ -216,6 +309,10 @@ static struct folb_endpoint *by_context(struct folb_call *call, uint64_t now_ms)
     return by_policy(call, call->endpoint, now_ms);
   bound = atomic_load_explicit(&context->bound, memory_order_relaxed);
   if (bound != NULL) {
+    call->state &= ~(uint32_t)FOLB_ST_VISIT;
+    ep = home(call, bound, now_ms);
+    if (ep != NULL)
+      return ep;
     if (may_take(call, bound, now_ms))
       return bound;
     if (call->from == NULL)
@@ -228,7 +325,7 @@ static struct folb_endpoint *by_context(struct folb_call *call, uint64_t now_ms)
   if (ep == NULL)
     return NULL;
   if (bound == NULL)
-    atomic_store_explicit(&context->bound, ep, memory_order_release);
+    folb_context_bind_locked(context, ep, now_ms);
   else
     context->next = ep;
   return ep;
@@ -293,8 +390,11 @@ struct folb_endpoint *folb_choose_locked(struct folb_call *call,
     ep = by_fixed(call);
   } else {
     ep = by_context(call, now_ms);
-    if (ep == NULL)
+    if (ep == NULL) {
       ep = last_resort(call, now_ms);
+      if (ep != NULL && !folb_health_usable(&ep->health, now_ms))
+        ep->panics++;
+    }
   }
   if (ep == NULL)
     return NULL;

@@ -1,143 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * cluster.c - clusters, their immutable snapshots, and the implicit clusters
- * of references that match no member.
+ * cluster.c - clusters, and the implicit clusters of references that match no
+ * member.
  */
 #include "folb_int.h"
-
-/* How far a position is followed into a new snapshot: beyond it the old
- * neighbours are gone and any position is as good. */
-#define FOLLOW_MAX 64u
-
-/* ---- snapshots ----------------------------------------------------------- */
-
-/* Longest cycle that is written out: 32 KiB a snapshot. */
-#define SEQUENCE_MAX 4096u
-
-/* Writes out what the policy picks in each turn of a cycle, so that a pick is
- * one look-up.  FOLB_ENOMEM: as it was. */
-static enum folb_status snapshot_write_out(struct folb_snapshot *snapshot)
-{
-  const struct folb_policy_ops *policy = snapshot->policy;
-  uint64_t                      cycle  = snapshot->view.n;
-  struct folb_pick_in           in     = {0};
-
-  if (cycle == 0 || !folb_policy_is(policy, FOLB_POLICY_PER_REQUEST) ||
-      folb_policy_is(policy, FOLB_POLICY_USES_RANDOM))
-    return FOLB_OK;
-  if (policy->cycle != NULL)
-    cycle = policy->cycle(snapshot->state, &snapshot->view);
-  if (cycle > SEQUENCE_MAX)
-    return FOLB_OK;
-  snapshot->sequence = (struct folb_endpoint **)folb_zalloc(
-      &snapshot->engine->env, (size_t)cycle, sizeof(*snapshot->sequence));
-  if (snapshot->sequence == NULL)
-    return FOLB_ENOMEM;
-  snapshot->cycle = (uint32_t)cycle;
-  in.candidates   = snapshot->all;
-  in.n_candidates = snapshot->view.n;
-  for (in.turn = 0; in.turn < cycle; in.turn++)
-    snapshot->sequence[in.turn] =
-        snapshot->eps[folb_policy_pick(snapshot, &in).member];
-  return FOLB_OK;
-}
-
-static size_t aligned(size_t n) { return (n + 15) & ~(size_t)15; }
-
-enum folb_status folb_snapshot_new(struct folb_engine           *engine,
-                                   const struct folb_policy_ops *policy,
-                                   struct folb_endpoint *const  *eps,
-                                   const uint32_t *weights, uint32_t n,
-                                   struct folb_snapshot **out)
-{
-  struct folb_snapshot *snapshot;
-  size_t                size, per_eps, per_number;
-  uint32_t             *numbers, *all;
-  uint32_t              i, listed = 0;
-  char                 *block;
-  enum folb_status      status = FOLB_OK;
-
-  *out = NULL;
-  for (i = 0; i < n; i++)
-    listed += weights[i] != 0;
-  per_eps    = aligned(listed * sizeof(*eps));
-  per_number = aligned(listed * sizeof(*numbers));
-  size       = aligned(sizeof(*snapshot)) + per_eps + 2 * per_number;
-  block      = (char *)folb_zalloc(&engine->env, 1, size);
-  if (block == NULL)
-    return FOLB_ENOMEM;
-  snapshot = (struct folb_snapshot *)(void *)block;
-  snapshot->eps =
-      (struct folb_endpoint **)(void *)(block + aligned(sizeof(*snapshot)));
-  numbers = (uint32_t *)(void *)((char *)snapshot->eps + per_eps);
-  all     = (uint32_t *)(void *)((char *)numbers + per_number);
-  atomic_init(&snapshot->refs, 1);
-  snapshot->engine       = engine;
-  snapshot->policy       = policy;
-  snapshot->view.weights = numbers;
-  snapshot->view.n       = listed;
-  snapshot->all          = all;
-  for (i = 0, listed = 0; i < n; i++) {
-    int kind = (int)eps[i]->address.kind;
-
-    if (weights[i] == 0)
-      continue;
-    snapshot->kind          = listed == 0 || snapshot->kind == kind ? kind : -1;
-    numbers[listed]         = folb_policy_is(policy, FOLB_POLICY_USES_WEIGHT)
-                                  ? weights[i]
-                                  : FOLB_WEIGHT_DEFAULT;
-    all[listed]             = listed;
-    snapshot->eps[listed++] = eps[i];
-  }
-  if (listed != 0 && policy->state_size != NULL) {
-    size            = policy->state_size(&snapshot->view);
-    snapshot->state = folb_zalloc(&engine->env, 1, size);
-    if (snapshot->state == NULL)
-      status = FOLB_ENOMEM;
-  }
-  if (status == FOLB_OK && listed != 0 && policy->init != NULL)
-    status = policy->init(snapshot->state, &snapshot->view);
-  if (status == FOLB_OK)
-    status = snapshot_write_out(snapshot);
-  if (status != FOLB_OK) {
-    folb_snapshot_release(snapshot);
-    return status;
-  }
-  *out = snapshot;
-  return FOLB_OK;
-}
-
-void folb_snapshot_release(struct folb_snapshot *snapshot)
-{
-  const struct folb_env *env;
-
-  if (snapshot == NULL ||
-      atomic_fetch_sub_explicit(&snapshot->refs, 1, memory_order_acq_rel) != 1)
-    return;
-  env = &snapshot->engine->env;
-  folb_free(env, snapshot->sequence);
-  folb_free(env, snapshot->state);
-  folb_free(env, snapshot);
-}
-
-uint64_t folb_snapshot_turn(const struct folb_snapshot *from,
-                            const struct folb_snapshot *to, uint64_t turn)
-{
-  uint32_t i, j, n = from->view.n;
-
-  /* A weighted sequence has no place to be found again; going on in the new
-   * one at the same turn prefers nobody. */
-  if (n == 0 || folb_policy_is(to->policy, FOLB_POLICY_USES_WEIGHT))
-    return turn;
-  for (i = 0; i < n && i < FOLLOW_MAX; i++) {
-    const struct folb_endpoint *ep = from->eps[(turn + i) % n];
-
-    for (j = 0; j < to->view.n; j++)
-      if (to->eps[j] == ep)
-        return j;
-  }
-  return turn;
-}
 
 /* ---- clusters ------------------------------------------------------------ */
 
@@ -168,6 +34,7 @@ void folb_cluster_free(struct folb_cluster *cluster)
     return;
   env = &cluster->engine->env;
   folb_snapshot_release(atomic_load(&cluster->snapshot));
+  folb_free(env, cluster->shared);
   folb_free(env, cluster->members);
   folb_free(env, cluster->rotation);
   folb_free(env, cluster);
@@ -188,25 +55,34 @@ bool folb_scratch_locked(struct folb_engine *engine, uint32_t n)
   return true;
 }
 
+static void tier_publish_locked(const struct folb_snapshot *old,
+                                struct folb_snapshot       *tier)
+{
+  if (old != NULL && old->view.n != 0)
+    folb_place_follow_locked(old, &old->place, tier, &tier->place);
+  else if (tier->view.n != 0) /* a random offset over the total weight */
+    folb_place_stir(tier, &tier->place, folb_random_locked(tier->engine));
+}
+
 void folb_cluster_publish_locked(struct folb_cluster  *cluster,
                                  struct folb_snapshot *snapshot)
 {
   struct folb_snapshot *old = folb_snapshot_of(cluster);
 
-  if (old != NULL && old->view.n != 0) {
-    cluster->turn = folb_snapshot_turn(old, snapshot, cluster->turn);
-  } else if (snapshot->view.n != 0) {
-    /* A random offset over the total weight. */
-    uint64_t cycle = snapshot->view.n;
-
-    if (cluster->policy->cycle != NULL)
-      cycle = cluster->policy->cycle(snapshot->state, &snapshot->view);
-    if (cycle != 0)
-      cluster->turn = folb_random_locked(cluster->engine) % cycle;
-  }
+  tier_publish_locked(old, snapshot);
+  if (snapshot->backup != NULL)
+    tier_publish_locked(old != NULL ? old->backup : NULL, snapshot->backup);
   atomic_store_explicit(&cluster->snapshot, snapshot, memory_order_release);
   folb_version_locked(cluster->engine);
   folb_snapshot_release(old);
+}
+
+void folb_cluster_stir_locked(struct folb_cluster *cluster)
+{
+  struct folb_snapshot *tier = folb_snapshot_of(cluster);
+
+  for (; tier != NULL; tier = tier->backup)
+    folb_place_stir(tier, &tier->place, folb_random_locked(cluster->engine));
 }
 
 /* ---- implicit clusters -----------------------------------------------------
@@ -279,7 +155,7 @@ static bool implicit_fill_locked(struct folb_cluster         *cluster,
   for (i = 0; i < n; i++)
     weights[i] = FOLB_WEIGHT_DEFAULT;
   status = folb_snapshot_new(engine, cluster->policy, cluster->rotation,
-                             weights, n, &snapshot);
+                             weights, NULL, n, &snapshot);
   folb_free(&engine->env, weights);
   if (status != FOLB_OK)
     return false;

@@ -137,23 +137,20 @@ static void endpoint_free_locked(struct folb_endpoint *ep)
   else
     engine->newest = ep->older;
   engine->n_endpoints--;
+  engine->gone += folb_endpoint_begun(ep);
   if (ep->host != NULL)
     folb_host_unuse_locked(engine, ep->host);
   folb_free(&engine->env, ep->block);
 }
 
-uint64_t folb_endpoint_outstanding(const struct folb_endpoint *ep)
+uint64_t folb_endpoints_begun_locked(const struct folb_engine *engine)
 {
-  uint64_t ended = atomic_load(&ep->successes);
-  uint64_t begun;
-  size_t   i;
+  const struct folb_endpoint *ep;
+  uint64_t                    begun = engine->gone;
 
-  for (i = 0; i < FOLB_OUTCOME_COUNT; i++)
-    ended += atomic_load(&ep->failures[i]);
-  /* Read last, so that an attempt which ends meanwhile is not seen ended
-   * without having begun; one taken back may still make it smaller. */
-  begun = atomic_load(&ep->begun);
-  return begun > ended ? begun - ended : 0;
+  for (ep = engine->oldest; ep != NULL; ep = ep->newer)
+    begun += folb_endpoint_begun(ep);
+  return begun;
 }
 
 /* user goes to the outbox, under a pin of its own. */
@@ -250,12 +247,24 @@ void folb_endpoint_avoid_locked(struct folb_endpoint *ep, uint64_t now_ms,
   endpoint_out_locked(ep, FOLB_EVENT_AVOIDED, ms, why, out);
 }
 
-void folb_endpoint_restore_locked(struct folb_endpoint *ep,
-                                  struct folb_outbox   *out)
+void folb_endpoint_restore_locked(struct folb_endpoint *ep, uint64_t now_ms,
+                                  const char *why, struct folb_outbox *out)
 {
-  (void)folb_health_restore(&ep->health);
+  if (!folb_health_restore(&ep->health, now_ms))
+    return;
   folb_endpoint_block_locked(ep, 0, FOLB_BLOCK_EJECTED);
-  folb_outbox_add_locked(out, ep, FOLB_EVENT_RESTORED, 0, NULL);
+  folb_version_locked(ep->engine);
+  folb_outbox_add_locked(out, ep, FOLB_EVENT_RESTORED, 0, why);
+}
+
+void folb_endpoint_announced_locked(struct folb_endpoint *ep, uint64_t now_ms,
+                                    struct folb_outbox *out)
+{
+  folb_endpoint_restore_locked(ep, now_ms, "listed again", out);
+  ep->health.slow_ms = 0;
+  if (ep->cluster != NULL) /* it was a member before */
+    ep->health.since_ms = now_ms;
+  ep->row = 0;
 }
 
 /* In the child of a fork the calls of other threads never report: nothing is
@@ -263,14 +272,9 @@ void folb_endpoint_restore_locked(struct folb_endpoint *ep,
 void folb_endpoints_child_locked(struct folb_engine *engine)
 {
   struct folb_endpoint *ep;
-  unsigned              i;
 
   for (ep = engine->oldest; ep != NULL; ep = ep->newer) {
-    uint64_t ended = atomic_load(&ep->successes);
-
-    for (i = 0; i < FOLB_OUTCOME_COUNT; i++)
-      ended += atomic_load(&ep->failures[i]);
-    atomic_store(&ep->begun, ended);
+    atomic_fetch_sub(&ep->counts[0].begun, folb_endpoint_outstanding(ep));
     ep->health.trial = false;
     ep->uses -= ep->probing;
     ep->probing = false;

@@ -20,7 +20,9 @@
 #include <folb/folb_policy.h>
 
 #include "alloc.h"
+#include "budget.h"
 #include "health.h"
+#include "snapshot.h"
 #include "text.h"
 
 #define FOLB_LIKELY(x)   __builtin_expect(!!(x), 1)
@@ -31,7 +33,6 @@
 #define FOLB_LINE 64u
 
 struct folb_outbox;
-struct folb_snapshot;
 
 /* ---- hosts ------------------------------------------------------------- */
 
@@ -56,7 +57,20 @@ struct folb_host {
 enum {
   FOLB_BLOCK_EJECTED = 1, /* also after its end, until one succeeded         */
   FOLB_BLOCK_DRAINED = 2,
-  FOLB_BLOCK_REMOVED = 4
+  FOLB_BLOCK_REMOVED = 4,
+  FOLB_BLOCK_OUTSIDE = 8, /* of this process's subset of the cluster         */
+  /* Whatever else is so, no call goes there. */
+  FOLB_BLOCK_NEVER =
+      FOLB_BLOCK_DRAINED | FOLB_BLOCK_REMOVED | FOLB_BLOCK_OUTSIDE
+};
+
+/* Counters of a call, on a line for every so many threads: on one line for
+ * all, two threads at three endpoints take three times as long.  A call may
+ * begin by one thread and end by another. */
+#define FOLB_SHARDS 4u
+struct folb_counts {
+  _Alignas(FOLB_LINE) _Atomic uint64_t begun;
+  _Atomic uint64_t successes;
 };
 
 struct folb_endpoint {
@@ -67,9 +81,10 @@ struct folb_endpoint {
   struct folb_engine *engine; /* constant */
   const char         *text;   /* constant */
 
-  /* begun - successes - failures are outstanding: two counters a call. */
-  _Alignas(FOLB_LINE) _Atomic uint64_t begun;
-  _Atomic uint64_t successes;
+  /* begun - successes - failed are outstanding: two counters a call. */
+  struct folb_counts counts[FOLB_SHARDS];
+  _Alignas(FOLB_LINE) _Atomic uint64_t failed; /* all failures               */
+  _Atomic uint64_t latency;                    /* latency.c; 0: unknown      */
   _Atomic uint64_t failures[FOLB_OUTCOME_COUNT];
 
   /* constant */
@@ -81,6 +96,9 @@ struct folb_endpoint {
   /* lock */
   struct folb_health    health;
   uint64_t              ejections;
+  uint64_t              panics;        /* attempts while all were ejected    */
+  uint32_t              row;           /* failures of calls in a row         */
+  uint64_t              row_successes; /* when the last of them was          */
   uint64_t              probe_at_ms; /* while health.probed                  */
   uint32_t              probe_epoch; /* when the probe under way began       */
   bool                  probing;     /* one is under way, which pins it      */
@@ -92,11 +110,14 @@ struct folb_endpoint {
   struct folb_cluster  *cluster; /* configured one it is or was a member of  */
   uint32_t              weight;
   bool                  member;
+  bool                  backup;
+  bool                  balancer;
+  uint32_t              position; /* in the snapshot a place is taken from   */
   char                  name[FOLB_NAME_MAX + 1];
 
   /* source_lock */
-  struct folb_plan *plan;
-  uint32_t          planned_weight;
+  struct folb_plan *plan; /* of the change under way, or NULL              */
+  uint32_t          planned; /* its entry there                              */
 };
 
 static inline uint32_t folb_blocked(const struct folb_endpoint *ep)
@@ -104,23 +125,46 @@ static inline uint32_t folb_blocked(const struct folb_endpoint *ep)
   return atomic_load_explicit(&ep->blocked, memory_order_relaxed);
 }
 
-/* ---- clusters ---------------------------------------------------------- */
+/* This thread's counters. */
+static inline struct folb_counts *folb_counts_of(struct folb_endpoint *ep)
+{
+  return (struct folb_counts *)(void *)((char *)ep->counts +
+                                        folb_thread_shard);
+}
 
-/* Immutable but for refs. */
-struct folb_snapshot {
-  _Atomic uint32_t              refs;
-  struct folb_engine           *engine;
-  const struct folb_policy_ops *policy;
-  struct folb_policy_view       view; /* members of weight 0 left out        */
-  struct folb_endpoint        **eps;  /* of the positions of the view        */
-  const uint32_t               *all;  /* 0, 1, ... n - 1                     */
-  int                           kind; /* of all members; -1: several         */
-  void                         *state;
-  /* What the policy picks in its turns while all members are candidates; NULL
-   * when that is not a matter of turns alone, or too long to be written out. */
-  struct folb_endpoint **sequence;
-  uint32_t               cycle; /* entries of sequence                */
-};
+static inline uint64_t folb_endpoint_successes(const struct folb_endpoint *ep)
+{
+  uint64_t sum = 0;
+  unsigned i;
+
+  for (i = 0; i < FOLB_SHARDS; i++)
+    sum += atomic_load(&ep->counts[i].successes);
+  return sum;
+}
+
+static inline uint64_t folb_endpoint_begun(const struct folb_endpoint *ep)
+{
+  uint64_t sum = 0;
+  unsigned i;
+
+  for (i = 0; i < FOLB_SHARDS; i++)
+    sum += atomic_load_explicit(&ep->counts[i].begun, memory_order_relaxed);
+  return sum;
+}
+static inline uint64_t folb_endpoint_outstanding(const struct folb_endpoint *ep)
+{
+  uint64_t ended = atomic_load(&ep->failed) + folb_endpoint_successes(ep);
+  uint64_t begun = 0;
+  unsigned i;
+
+  /* Read last, so that an attempt which ends meanwhile is not seen ended
+   * without having begun; one taken back may still make it smaller. */
+  for (i = 0; i < FOLB_SHARDS; i++)
+    begun += atomic_load(&ep->counts[i].begun);
+  return (int64_t)(begun - ended) > 0 ? begun - ended : 0;
+}
+
+/* ---- clusters ---------------------------------------------------------- */
 
 struct folb_cluster {
   /* constant */
@@ -137,10 +181,10 @@ struct folb_cluster {
   struct folb_cluster   *next; /* of configured ones, or of its bucket       */
   uint64_t               uses; /* of an implicit one                         */
   uint64_t               hash; /* of an implicit one's addresses             */
-  uint64_t               turn; /* the next one of contexts and threads       */
   uint32_t               n_members;
   struct folb_endpoint **members;  /* as configured, drained ones too        */
   struct folb_endpoint **rotation; /* the same, shuffled                     */
+  struct folb_context   *shared;   /* of all references, or NULL             */
 };
 
 static inline struct folb_snapshot *folb_snapshot_of(struct folb_cluster *c)
@@ -148,18 +192,16 @@ static inline struct folb_snapshot *folb_snapshot_of(struct folb_cluster *c)
   return atomic_load_explicit(&c->snapshot, memory_order_acquire);
 }
 
-static inline bool folb_policy_is(const struct folb_policy_ops *policy,
-                                  uint32_t                      use)
-{
-  return (policy->uses & use) != 0;
-}
-
 /* ---- contexts and references ------------------------------------------- */
 
 struct folb_context {
   _Atomic(struct folb_endpoint *) bound; /* written: lock; NULL: not opened  */
   struct folb_cluster *cluster;          /* constant                         */
+  /* When a call is to look whether it goes back to preferred; UINT64_MAX: it
+   * is there, or nobody goes back.  Written: lock. */
+  _Atomic uint64_t back_ms;
   /* lock */
+  struct folb_endpoint *preferred; /* the first one that is no backup        */
   struct folb_endpoint *next; /* where all go together that leave bound      */
   uint64_t              uses;
   /* The context a reference had before: a call that goes on may still look
@@ -191,6 +233,8 @@ struct folb_ref {
   struct folb_cluster  *cluster;
   struct folb_cluster  *implicit; /* held, also after it left it             */
   struct folb_context  *retired;  /* of the implicit cluster it left          */
+  struct folb_context  *kept;     /* its own while it is balanced             */
+  bool                  balanced; /* per request, if it may be so             */
   struct folb_context  *parent;   /* FOLB_ORIGIN_REPLY; NULL: none           */
   struct folb_cluster  *parent_cluster; /* held if implicit                  */
   struct folb_endpoint *answered;
@@ -223,6 +267,7 @@ struct folb_engine {
 
   _Atomic uint64_t generation; /* from 1; written: lock                      */
   _Atomic uint64_t version;    /* of who may be picked; written: lock        */
+  _Atomic bool     reselect;   /* the subset is to be chosen anew            */
 
   pthread_mutex_t source_lock;
   pthread_mutex_t lock;
@@ -239,10 +284,13 @@ struct folb_engine {
   uint32_t               n_endpoints;
   struct folb_endpoint  *oldest, *newest;
   uint64_t               answers;
+  struct folb_budget     budget;
+  uint64_t               gone; /* attempts at endpoints that are no more     */
   struct folb_cluster   *implicit[FOLB_IMPLICIT_BUCKETS];
   struct folb_host      *hosts[FOLB_HOST_BUCKETS];
 
   /* source_lock */
+  uint64_t                 subset_seed; /* of this process                  */
   struct folb_member_list *sources[FOLB_SOURCE_COUNT];
   uint64_t                *warned; /* hashes of texts warned about           */
   uint32_t                 n_warned;
@@ -315,14 +363,18 @@ void     folb_endpoint_settle_locked(struct folb_endpoint *ep,
                                      struct folb_outbox   *out);
 void     folb_endpoint_block_locked(struct folb_endpoint *ep, uint32_t set,
                                     uint32_t clear);
-uint64_t folb_endpoint_outstanding(const struct folb_endpoint *ep);
+/* All attempts begun so far. */
+uint64_t folb_endpoints_begun_locked(const struct folb_engine *engine);
 void     folb_endpoint_eject_locked(struct folb_endpoint *ep, uint64_t now_ms,
                                     const char *why, struct folb_outbox *out);
 void     folb_endpoint_avoid_locked(struct folb_endpoint *ep, uint64_t now_ms,
                                     const char *why, struct folb_outbox *out);
-/* An attempt or a probe begun after the last ejection was answered. */
-void folb_endpoint_restore_locked(struct folb_endpoint *ep,
-                                  struct folb_outbox   *out);
+/* Ends an ejection. */
+void folb_endpoint_restore_locked(struct folb_endpoint *ep, uint64_t now_ms,
+                                  const char *why, struct folb_outbox *out);
+/* It is listed again: it gets its full share at once. */
+void folb_endpoint_announced_locked(struct folb_endpoint *ep, uint64_t now_ms,
+                                    struct folb_outbox *out);
 void folb_endpoints_child_locked(struct folb_engine *engine);
 void folb_endpoints_end(struct folb_engine *engine, struct folb_outbox *out);
 void folb_endpoints_free(struct folb_engine *engine);
@@ -347,22 +399,6 @@ uint64_t folb_hosts_until_locked(const struct folb_engine *engine);
 struct folb_endpoint *folb_host_match_locked(struct folb_endpoint *ep);
 
 /* cluster.c */
-enum folb_status folb_snapshot_new(struct folb_engine           *engine,
-                                   const struct folb_policy_ops *policy,
-                                   struct folb_endpoint *const  *eps,
-                                   const uint32_t *weights, uint32_t n,
-                                   struct folb_snapshot **out);
-void             folb_snapshot_release(struct folb_snapshot *snapshot);
-static inline struct folb_snapshot *
-folb_snapshot_retain(struct folb_snapshot *snapshot)
-{
-  atomic_fetch_add_explicit(&snapshot->refs, 1, memory_order_relaxed);
-  return snapshot;
-}
-/* The turn in another snapshot of the cluster that goes on where it was. */
-uint64_t folb_snapshot_turn(const struct folb_snapshot *from,
-                            const struct folb_snapshot *to, uint64_t turn);
-
 struct folb_cluster *folb_cluster_new(struct folb_engine           *engine,
                                       const struct folb_policy_ops *policy,
                                       const char *label, int source);
@@ -370,6 +406,8 @@ void                 folb_cluster_free(struct folb_cluster *cluster);
 /* The snapshot becomes the cluster's. */
 void folb_cluster_publish_locked(struct folb_cluster  *cluster,
                                  struct folb_snapshot *snapshot);
+/* The places of contexts and new threads move by a random number of turns. */
+void folb_cluster_stir_locked(struct folb_cluster *cluster);
 bool folb_scratch_locked(struct folb_engine *engine, uint32_t n);
 /* The implicit cluster of these endpoints, held; NULL: out of memory. */
 struct folb_cluster *folb_implicit_locked(struct folb_engine          *engine,
@@ -379,66 +417,47 @@ void                 folb_implicit_hold_locked(struct folb_cluster *cluster);
 void                 folb_implicit_unhold_locked(struct folb_cluster *cluster,
                                                  struct folb_outbox  *out);
 
-/* thread.c */
-#define FOLB_TURNS 16u
-/* A thread's place in the rotation of a cluster; its own but for being
- * dropped, which takes the threads' lock. */
-struct folb_turns {
-  _Atomic uint64_t      serial; /* of the cluster; 0: free                   */
-  struct folb_snapshot *snapshot;
-  struct folb_endpoint *const *sequence; /* the snapshot's, while all members
-                                            are usable; else NULL            */
-  const uint32_t *candidates; /* usable ones at version                */
-  uint32_t        n;          /* 0: there are none, or no memory       */
-  uint32_t        random;
-  uint64_t        version;
-  uint64_t        expiry; /* when the next ejection ends               */
-  uint64_t        turn;
-  uint32_t       *room;
-  uint32_t        n_room;
-};
-struct folb_thread {
-  struct folb_turns   turns[FOLB_TURNS];
-  struct folb_thread *prev, *next;
-};
-extern _Thread_local struct folb_thread *folb_thread_self
-    __attribute__((tls_model("initial-exec"), visibility("hidden")));
-/* This thread's turns in the cluster, up to date; NULL: out of memory. */
-struct folb_turns *folb_turns_locked(struct folb_cluster *cluster,
-                                     uint64_t             now_ms);
-void               folb_threads_drop(struct folb_engine *engine);
-void               folb_threads_fork_next(void);
-void               folb_threads_before_fork(void);
-void               folb_threads_after_fork(bool child);
-
-/* policy.c */
-extern const struct folb_policy_ops folb_policy_ordered;
-extern const struct folb_policy_ops folb_policy_ic_based;
-extern const struct folb_policy_ops folb_policy_ic_based_weighted;
-extern const struct folb_policy_ops folb_policy_per_request;
-extern const struct folb_policy_ops folb_policy_per_request_weighted;
-void                                folb_policy_engines(int change);
-/* Position among ascending candidates of the first one >= member. */
-uint32_t folb_policy_lower(const uint32_t *candidates, uint32_t n,
-                           uint32_t member);
-/* pick, range-checked: one that is no candidate is replaced. */
-struct folb_pick_out folb_policy_pick(const struct folb_snapshot *snapshot,
-                                      const struct folb_pick_in  *in);
-
 /* context.c */
 struct folb_context *folb_context_new(struct folb_cluster *cluster);
 void                 folb_context_hold_locked(struct folb_context *context);
 void                 folb_context_unhold_locked(struct folb_context *context,
                                                 struct folb_outbox  *out);
 /* Gives the reference its context, if it is to have one. */
-enum folb_status folb_context_open_locked(struct folb_ref    *ref,
+enum folb_status folb_context_open_locked(struct folb_ref *ref, uint64_t now_ms,
                                           struct folb_outbox *out);
+void folb_context_bind_locked(struct folb_context  *context,
+                              struct folb_endpoint *ep, uint64_t now_ms);
+/* It is away from home (NULL: not known): when its calls are to look again. */
+void folb_context_away_locked(struct folb_context        *context,
+                              const struct folb_endpoint *home,
+                              uint64_t                    now_ms);
 /* After the call succeeded at its endpoint. */
 void folb_context_settle_locked(struct folb_call *call, uint64_t now_ms);
+
+/* latency.c */
+uint64_t folb_now_us(const struct folb_engine *engine);
+/* 0: unknown. */
+double folb_latency_us(const struct folb_endpoint *ep, uint64_t now_us);
+void   folb_latency_sample(struct folb_endpoint *ep, double us,
+                           uint64_t now_us);
+/* An attempt under a policy that uses latencies has ended: not well; by the
+ * outcome. */
+void               folb_latency_penalise(struct folb_call *call);
+void               folb_latency_failed(struct folb_call *call,
+                                       enum folb_outcome outcome);
 
 /* ref.c */
 enum folb_managed folb_ref_decide_locked(struct folb_ref *ref, bool resolve,
                                          struct folb_outbox *out);
+/* Whether every invocation of the reference takes a turn of its thread.  Not
+ * where an order is kept whatever the policy. */
+static inline bool folb_ref_balances(const struct folb_ref *ref)
+{
+  const struct folb_policy_ops *policy = ref->cluster->policy;
+
+  return folb_policy_is(policy, FOLB_POLICY_PER_REQUEST) ||
+         (ref->balanced && policy == ref->engine->config->policy);
+}
 /* Without waiting for names. */
 enum folb_managed folb_ref_settle_locked(struct folb_ref    *ref,
                                          struct folb_outbox *out);
@@ -481,7 +500,18 @@ enum {
   FOLB_ST_ELSEWHERE = 16, /* not at the context's endpoint                 */
   FOLB_ST_SLEEPING  = 32,
   FOLB_ST_SHUNS     = 64,
-  FOLB_ST_NOTED     = 128 /* the effect of its failure has been applied      */
+  FOLB_ST_NOTED     = 128, /* the effect of its failure has been applied     */
+  FOLB_ST_VISIT     = 256, /* tries an endpoint its context is not to go to  */
+  FOLB_ST_TIMED     = 512  /* begun_us is when the attempt began             */
 };
+
+/* The attempt that begins is timed; a LocateRequest is not. */
+static inline void folb_latency_begin(struct folb_call *call, uint64_t now_us)
+{
+  if ((call->flags & FOLB_CALL_LOCATE) != 0)
+    return;
+  call->begun_us = now_us;
+  call->state |= FOLB_ST_TIMED;
+}
 
 #endif

@@ -52,7 +52,7 @@ static const struct folb_key_spec specs[] = {
     {KEY("folbEndpoints", "", FOLB_MEMBERS_ACCEPTED,
          "bootstrap endpoints, comma separated; ; separates clusters", true,
          false),
-     FOLB_FORM_MEMBERS, 0, 0, NULL, NO_FIELD},
+     FOLB_FORM_MEMBERS, 0, 0, NULL, FIELD(endpoints)},
     {KEY("folbEndpointsFile", "", "the path of a file, or nothing",
          "file of endpoints, one a line; [name] begins another cluster", false,
          false),
@@ -60,8 +60,8 @@ static const struct folb_key_spec specs[] = {
     {KEY("folbFailBack", "never", "never, " TIMES_MS,
          "ms an endpoint must have been healthy before contexts return to "
          "their preferred one",
-         false, true),
-     FOLB_FORM_NUMBER, 0, DAY_MS, "never", NO_FIELD},
+         false, false),
+     FOLB_FORM_NUMBER, 0, DAY_MS, "never", FIELD(fail_back_ms)},
     {KEY("folbFastPath", "on", "on, off",
          "off: calls take omniORB's own path through the stream", false, true),
      FOLB_FORM_CHOICE, 0, 0, "on off", NO_FIELD},
@@ -75,7 +75,7 @@ static const struct folb_key_spec specs[] = {
          "operations that may be re-sent after COMPLETED_MAYBE or "
          "COMPLETED_YES, once an invocation",
          true, false),
-     FOLB_FORM_OPERATIONS, 0, 0, NULL, NO_FIELD},
+     FOLB_FORM_OPERATIONS, 0, 0, NULL, FIELD(idempotent)},
     {KEY("folbIdleCheck", "1", "off, " TIMES_MS "; 0 = always",
          "ms a pooled connection must have been idle before it is checked "
          "for a dead peer",
@@ -88,8 +88,8 @@ static const struct folb_key_spec specs[] = {
          false, false),
      FOLB_FORM_NUMBER, 1000, DAY_MS, "off", FIELD(keep_alive_ms)},
     {KEY("folbLoadBalance", "context", "client, context, lookup",
-         "grain of the ic-based policies", false, true),
-     FOLB_FORM_CHOICE, 0, 0, "client context lookup", NO_FIELD},
+         "grain of the ic-based policies", false, false),
+     FOLB_FORM_CHOICE, 0, 0, "client context lookup", FIELD(load_balance)},
     {KEY("folbMaxForwards", "10", "0..1000; 0 = none is followed",
          "LOCATION_FORWARD hops one invocation may follow", false, false),
      FOLB_FORM_NUMBER, 0, 1000, NULL, FIELD(max_forwards)},
@@ -101,16 +101,16 @@ static const struct folb_key_spec specs[] = {
     {KEY("folbOutlier", "5", "off, 1..1000000",
          "consecutive failures of calls after which an endpoint is ejected "
          "while another is usable",
-         false, true),
-     FOLB_FORM_NUMBER, 1, 1000000, "off", NO_FIELD},
+         false, false),
+     FOLB_FORM_NUMBER, 1, 1000000, "off", FIELD(outlier)},
     {KEY("folbPerRequest", "", PATTERNS ", or nothing",
          "references of these types are balanced per request whatever the "
          "policy",
-         true, true),
-     FOLB_FORM_PATTERNS, 0, 0, NULL, NO_FIELD},
+         true, false),
+     FOLB_FORM_PATTERNS, 0, 0, NULL, FIELD(per_request)},
     {KEY("folbPolicy", "ic-based",
          "none, ordered, ic-based, ic-based-weighted, per-request, "
-         "per-request-weighted",
+         "per-request-weighted, least-request, peak-ewma",
          "which endpoint a new context or a request goes to", false, false),
      FOLB_FORM_POLICY, 0, 0, NULL, NO_FIELD},
     {KEY("folbProbeInterval", "0", TIMES_MS "; 0 = no probing",
@@ -132,13 +132,13 @@ static const struct folb_key_spec specs[] = {
      FOLB_FORM_RETRY, 0, DAY_MS, NULL, NO_FIELD},
     {KEY("folbRetryBudget", "20:10",
          "off, percent:per-second, percent 0..1000, per-second 0..1000000",
-         "re-sends of requests of which octets had been sent", false, true),
+         "re-sends of requests of which octets had been sent", false, false),
      FOLB_FORM_BUDGET, 0, 1000000, "off", NO_FIELD},
     {KEY("folbRewrite", "",
          "from=to, comma separated, from host or host:port, to host, "
          "host:port or drop, or nothing",
          "addresses in references, rewritten before use", true, false),
-     FOLB_FORM_REWRITES, 0, 0, NULL, NO_FIELD},
+     FOLB_FORM_REWRITES, 0, 0, NULL, FIELD(rewrites)},
     {KEY("folbSeed", "0", "0..4294967295; 0 = from the kernel",
          "seed of the random source", false, false),
      FOLB_FORM_NUMBER, 0, UINT32_MAX, NULL, FIELD(seed)},
@@ -152,8 +152,8 @@ static const struct folb_key_spec specs[] = {
     {KEY("folbSlowStart", "0", TIMES_MS,
          "ms over which an endpoint that returns from an ejection grows to "
          "its full weight",
-         false, true),
-     FOLB_FORM_NUMBER, 0, DAY_MS, NULL, NO_FIELD},
+         false, false),
+     FOLB_FORM_NUMBER, 0, DAY_MS, NULL, FIELD(slow_start_ms)},
     {KEY("folbSpin", "0", "0..1000000 us",
          "us to spin before a blocking receive", false, true),
      FOLB_FORM_NUMBER, 0, 1000000, NULL, NO_FIELD},
@@ -161,8 +161,8 @@ static const struct folb_key_spec specs[] = {
          "directory of the statistics file of each process", false, true),
      FOLB_FORM_PATH, 0, 0, NULL, NO_FIELD},
     {KEY("folbSubset", "0", "0..1000000; 0 = all",
-         "use only so many endpoints of each cluster", false, true),
-     FOLB_FORM_NUMBER, 0, 1000000, NULL, NO_FIELD},
+         "use only so many endpoints of each cluster", false, false),
+     FOLB_FORM_NUMBER, 0, 1000000, NULL, FIELD(subset)},
 };
 
 #define N_SPECS (sizeof(specs) / sizeof(specs[0]))
@@ -297,16 +297,6 @@ size_t folb_numbers_read(struct folb_slice s, uint32_t *numbers, size_t max)
   return n;
 }
 
-static void budget_check(struct folb_slice s, struct folb_mistakes *m)
-{
-  uint32_t n[2];
-
-  if (!folb_slice_is(s, "off") &&
-      (folb_numbers_read(s, n, 2) != 2 || n[0] > 1000 || n[1] > 1000000))
-    folb_mistakes_add(m, FOLB_EINVAL, 0, "%s is not accepted",
-                      folb_quote(s).text);
-}
-
 static bool server_check(struct folb_slice s, struct folb_text *why)
 {
   struct folb_address a;
@@ -363,10 +353,6 @@ void folb_later_check(const struct folb_key_spec *spec, struct folb_slice s,
   struct folb_text why;
   char             separator = '\0';
 
-  if (spec->form == FOLB_FORM_BUDGET) {
-    budget_check(s, m);
-    return;
-  }
   do {
     struct folb_slice part = s;
     bool              ok;

@@ -13,6 +13,8 @@ static const struct folb_policy_ops *const built_in[] = {
     &folb_policy_ic_based_weighted,
     &folb_policy_per_request,
     &folb_policy_per_request_weighted,
+    &folb_policy_least_request,
+    &folb_policy_peak_ewma,
 };
 #define BUILT_IN (sizeof(built_in) / sizeof(built_in[0]))
 
@@ -81,6 +83,11 @@ static enum folb_status policy_check(const struct folb_policy_ops *ops,
                           "policy \"%s\" has no pick; only one that keeps the "
                           "order needs none",
                           ops->name);
+  if (ops->cursor_size != NULL && ops->seek == NULL)
+    return folb_error_set(err, FOLB_EINVAL,
+                          "policy \"%s\" has a cursor and no seek; one that "
+                          "has a cursor_size needs it",
+                          ops->name);
   if (folb_policy_find(ops->name) != NULL || strcmp(ops->name, "none") == 0)
     return folb_error_set(err, FOLB_EEXIST,
                           "a policy \"%s\" is there already; another name is "
@@ -132,15 +139,15 @@ uint32_t folb_policy_lower(const uint32_t *candidates, uint32_t n,
   return low;
 }
 
-struct folb_pick_out folb_policy_pick(const struct folb_snapshot *snapshot,
+struct folb_pick_out folb_policy_pick(const struct folb_snapshot *tier,
                                       const struct folb_pick_in  *in)
 {
   struct folb_pick_out out = {UINT32_MAX, 1};
   uint32_t             at;
 
-  snapshot->policy->pick(snapshot->state, &snapshot->view, in, &out);
-  if (in->n_candidates == snapshot->view.n) {
-    if (out.member >= snapshot->view.n)
+  tier->policy->pick(tier->state, &tier->view, in, &out);
+  if (in->n_candidates == tier->view.n) {
+    if (out.member >= tier->view.n)
       out.member = 0;
   } else {
     at = folb_policy_lower(in->candidates, in->n_candidates, out.member);
@@ -150,4 +157,12 @@ struct folb_pick_out folb_policy_pick(const struct folb_snapshot *snapshot,
   if (out.turns == 0)
     out.turns = 1;
   return out;
+}
+
+uint64_t folb_view_outstanding(const struct folb_policy_view *view,
+                               uint32_t                       member)
+{
+  return view->members == NULL
+             ? 0
+             : folb_endpoint_outstanding(view->members[member]);
 }

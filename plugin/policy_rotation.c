@@ -28,15 +28,39 @@ static void rotation_pick(const void                    *state,
                                       : view->n - member + out->member;
 }
 
+/* At the member that was next; if it has gone, at the one after it. */
+static uint64_t rotation_follow(const void                    *state,
+                                const struct folb_policy_view *view,
+                                const struct folb_follow_in *in, void *cursor)
+{
+  const uint32_t n = in->view->n, next = (uint32_t)(in->turn % n);
+  uint32_t       i, wait, least = UINT32_MAX, turn = in->random % view->n;
+
+  (void)state;
+  (void)cursor;
+  for (i = 0; i < view->n; i++) {
+    if (in->was[i] == UINT32_MAX)
+      continue;
+    wait = in->was[i] >= next ? in->was[i] - next : n - next + in->was[i];
+    if (wait < least) {
+      least = wait;
+      turn  = i;
+    }
+  }
+  return turn;
+}
+
 const struct folb_policy_ops folb_policy_ic_based = {
-    .size = sizeof(struct folb_policy_ops),
-    .name = "ic-based",
-    .pick = rotation_pick,
+    .size   = sizeof(struct folb_policy_ops),
+    .name   = "ic-based",
+    .follow = rotation_follow,
+    .pick   = rotation_pick,
 };
 
 const struct folb_policy_ops folb_policy_per_request = {
-    .size = sizeof(struct folb_policy_ops),
-    .name = "per-request",
-    .uses = FOLB_POLICY_PER_REQUEST,
-    .pick = rotation_pick,
+    .size   = sizeof(struct folb_policy_ops),
+    .name   = "per-request",
+    .uses   = FOLB_POLICY_PER_REQUEST,
+    .follow = rotation_follow,
+    .pick   = rotation_pick,
 };

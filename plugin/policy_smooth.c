@@ -8,288 +8,330 @@
  * it.  After sum / gcd steps all credits are 0 again and every member was
  * taken weight / gcd times, as evenly spread as that goes.
  *
- * That cycle is a table: turn t is entry t modulo its length, and members
- * that are no candidates are passed over, which leaves the shares of the
- * others in proportion.  A pick costs one look-up while all are candidates.
+ * Up to SMOOTH_TABLE_MAX members that cycle is a table: turn t is entry t
+ * modulo its length, and a pick is one look-up.  The largest table, of 64
+ * members of some 65535 each, has 4.2 million entries, 5.3 MB with its index,
+ * and takes some 0.1 s to fill; weights of a few hundred make a few kilobytes.
+ * Members that are no candidates are passed over, which leaves the shares of
+ * the others in proportion; the index lets a pick skip whole blocks without
+ * one.
  *
- * Members of equal weight are taken in rotation, so a step need only compare
- * the first one of each weight: a table costs cycle * different weights.
- * Where cycle or cost passes its bound, weights are scaled down and rounded,
- * none below 1: shares are then off by up to half a unit of the scale.
+ * Above, see policy_fair.c: no table, and no count strays from its exact share
+ * by more than one.
  *
  * Not for equal members: the plain rotation does the same for less memory.
  */
+#include "policy_smooth.h"
+
 #include "folb_int.h"
 
-#define CYCLE_MAX (1u << 20)
-/* Comparisons to fill a table: some 0.1 s. */
-#define COST_MAX (1u << 26)
-#define WEIGHTS  (FOLB_WEIGHT_MAX + 1u)
+/* Entries of a block of the index. */
+#define BLOCK 1024u
 
-/* The cycle follows, of uint16_t while positions fit, then scratch of init. */
-struct smooth {
-  uint32_t cycle;
-  bool     wide;
+/* A credit and who has it are one number: credit * LANES + LANES - 1 - member,
+ * so that the largest is the earliest of the largest.  64 members of 65535
+ * stay below 2^29.  A fixed number of lanes, so that compilers use vectors. */
+#define LANES SMOOTH_TABLE_MAX
+
+/* In one piece: the head, a mask of the members in each block, how often each
+ * member occurs before each block, the entries. */
+struct table {
+  uint32_t  cycle;
+  uint32_t  gcd; /* of all weights */
+  uint32_t  n;
+  uint32_t  blocks;
+  uint64_t *masks;
+  uint32_t *counts; /* n a block */
+  uint8_t  *entries;
 };
 
-/* Members of one scaled weight, a range of the sorted positions. */
-struct smooth_class {
-  int64_t  credit; /* of the member that leads the class               */
-  uint32_t weight;
-  uint32_t first, n, at;
-};
-
-struct smooth_plan {
-  uint32_t gcd;    /* of all weights                                         */
-  uint64_t total;  /* of all weights / gcd                                   */
-  uint64_t target; /* 0: exact; else the total weights are scaled to         */
-  uint32_t cycle;  /* the total after scaling                                */
-};
-
-static uint32_t gcd(uint32_t a, uint32_t b)
+uint32_t folb_weights_gcd(const struct folb_policy_view *view)
 {
-  while (b != 0) {
-    uint32_t rest = a % b;
+  uint32_t i, gcd = 0;
 
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
-static uint32_t smooth_weight(const struct smooth_plan *plan, uint32_t weight)
-{
-  uint64_t scaled = weight / plan->gcd;
-
-  if (plan->target == 0)
-    return (uint32_t)scaled;
-  scaled = (scaled * plan->target + plan->total / 2) / plan->total;
-  return scaled == 0 ? 1 : (uint32_t)scaled;
-}
-
-/* How many different scaled weights there are, and their total. */
-static uint32_t smooth_measure(const struct folb_policy_view *view,
-                               const struct smooth_plan *plan, uint64_t *total)
-{
-  uint64_t seen[WEIGHTS / 64];
-  uint32_t i, classes = 0;
-
-  memset(seen, 0, sizeof(seen));
-  *total = 0;
   for (i = 0; i < view->n; i++) {
-    uint32_t weight = smooth_weight(plan, view->weights[i]);
-    uint64_t bit    = (uint64_t)1 << (weight % 64);
+    uint32_t a = view->weights[i], b = gcd;
 
-    *total += weight;
-    classes += (seen[weight / 64] & bit) == 0;
-    seen[weight / 64] |= bit;
+    while (b != 0) {
+      uint32_t rest = a % b;
+
+      a = b;
+      b = rest;
+    }
+    gcd = a;
   }
-  return classes;
+  return gcd;
 }
 
-static struct smooth_plan smooth_plan(const struct folb_policy_view *view)
+uint64_t folb_weights_total(const struct folb_policy_view *view)
 {
-  struct smooth_plan plan = {0, 0, 0, 0};
-  uint64_t           total, floor = (uint64_t)view->n * 4;
-  uint32_t           i, classes;
+  uint64_t total = 0;
+  uint32_t i;
 
   for (i = 0; i < view->n; i++)
-    plan.gcd = gcd(view->weights[i], plan.gcd);
-  for (i = 0; i < view->n; i++)
-    plan.total += view->weights[i] / plan.gcd;
-  classes = smooth_measure(view, &plan, &total);
-  if (total > CYCLE_MAX)
-    plan.target = CYCLE_MAX;
-  else if (total * classes > COST_MAX)
-    plan.target = total;
-  while (plan.target != 0) {
-    classes = smooth_measure(view, &plan, &total);
-    if (total * classes <= COST_MAX || plan.target <= floor)
-      break;
-    plan.target /= 2;
+    total += view->weights[i];
+  return total;
+}
+
+/* ---- the table -----------------------------------------------------------
+ */
+
+static uint32_t table_blocks(uint32_t cycle)
+{
+  return (cycle + BLOCK - 1) / BLOCK;
+}
+
+static size_t table_size(const struct folb_policy_view *view)
+{
+  const uint32_t cycle =
+      (uint32_t)(folb_weights_total(view) / folb_weights_gcd(view));
+  const size_t blocks = table_blocks(cycle);
+
+  return sizeof(struct table) + blocks * sizeof(uint64_t) +
+         blocks * view->n * sizeof(uint32_t) + cycle;
+}
+
+static void table_fill(const struct table *t, const uint32_t *weights)
+{
+  const int32_t total = (int32_t)(t->cycle * LANES);
+  int32_t       key[LANES], add[LANES];
+  uint32_t      step, i;
+
+  for (i = 0; i < LANES; i++) {
+    key[i] = i < t->n ? (int32_t)(LANES - 1 - i) : INT32_MIN / 2;
+    add[i] = i < t->n ? (int32_t)(weights[i] / t->gcd * LANES) : 0;
   }
-  plan.cycle = (uint32_t)total;
-  return plan;
+  for (step = 0; step < t->cycle; step++) {
+    int32_t best = INT32_MIN;
+
+    for (i = 0; i < LANES; i++) {
+      key[i] += add[i];
+      best = key[i] > best ? key[i] : best;
+    }
+    /* Credits add up to the total here, so the best one is above 0. */
+    i = LANES - 1 - (uint32_t)best % LANES;
+    key[i] -= total;
+    t->entries[step] = (uint8_t)i;
+  }
 }
 
-static size_t smooth_aligned(size_t n) { return (n + 15) & ~(size_t)15; }
-
-static bool smooth_wide(const struct folb_policy_view *view)
+static void table_index(const struct table *t)
 {
-  return view->n > UINT16_MAX;
+  uint32_t sum[LANES] = {0}, block, i;
+
+  for (block = 0; block < t->blocks; block++) {
+    const uint32_t end =
+        block + 1 == t->blocks ? t->cycle : (block + 1) * BLOCK;
+
+    memcpy(&t->counts[(size_t)block * t->n], sum, t->n * sizeof(*sum));
+    for (i = block * BLOCK; i < end; i++) {
+      t->masks[block] |= (uint64_t)1 << t->entries[i];
+      sum[t->entries[i]]++;
+    }
+  }
 }
 
-static size_t smooth_table_size(const struct smooth_plan      *plan,
-                                const struct folb_policy_view *view)
+static void table_init(struct table *t, const struct folb_policy_view *view)
 {
-  return smooth_aligned((size_t)plan->cycle * (smooth_wide(view)
-                                                   ? sizeof(uint32_t)
-                                                   : sizeof(uint16_t)));
+  t->gcd     = folb_weights_gcd(view);
+  t->cycle   = (uint32_t)(folb_weights_total(view) / t->gcd);
+  t->n       = view->n;
+  t->blocks  = table_blocks(t->cycle);
+  t->masks   = (uint64_t *)(void *)(t + 1);
+  t->counts  = (uint32_t *)(void *)(t->masks + t->blocks);
+  t->entries = (uint8_t *)(t->counts + (size_t)t->blocks * t->n);
+  table_fill(t, view->weights);
+  table_index(t);
+}
+
+/* The first entry at or after `at` that is in the mask; every member has an
+ * entry, so it is found within a cycle. */
+static uint32_t table_walk(const struct table *t, uint32_t at, uint64_t mask)
+{
+  for (;;) {
+    if (at % BLOCK == 0 && (t->masks[at / BLOCK] & mask) == 0)
+      at += BLOCK;
+    else if ((mask >> t->entries[at] & 1) != 0)
+      return at;
+    else
+      at++;
+    if (at >= t->cycle)
+      at = 0;
+  }
+}
+
+static void table_pick(const struct table *t, const struct folb_pick_in *in,
+                       struct folb_pick_out *out)
+{
+  const uint32_t start =
+      (uint32_t)(in->turn < t->cycle ? in->turn : in->turn % t->cycle);
+  uint32_t at = start, i;
+  uint64_t mask;
+
+  out->turns = 1;
+  if (in->n_candidates == 1) {
+    out->member = in->candidates[0];
+    return;
+  }
+  if (in->n_candidates != t->n) {
+    for (i = 0, mask = 0; i < in->n_candidates; i++)
+      mask |= (uint64_t)1 << in->candidates[i];
+    at = table_walk(t, start, mask);
+    out->turns += at >= start ? at - start : t->cycle - start + at;
+  }
+  out->member = t->entries[at];
+}
+
+/* ---- lags: by how much of a pick a member is behind its exact share -------
+ */
+
+static void table_counts(const struct table *t, uint32_t at, uint32_t *counts)
+{
+  uint32_t i;
+
+  memcpy(counts, &t->counts[(size_t)(at / BLOCK) * t->n],
+         t->n * sizeof(*counts));
+  for (i = at / BLOCK * BLOCK; i < at; i++)
+    counts[t->entries[i]]++;
+}
+
+static void table_lags(const struct table *t, const uint32_t *weights,
+                       uint64_t turn, double *lags)
+{
+  const uint32_t at = (uint32_t)(turn % t->cycle);
+  uint32_t       counts[LANES], i;
+
+  table_counts(t, at, counts);
+  for (i = 0; i < t->n; i++)
+    lags[i] = (double)at * (weights[i] / t->gcd) / t->cycle - counts[i];
+}
+
+/* How many turns a place that follows looks at: 0.2 ms.  Shorter cycles it
+ * looks through; in longer ones the same lags come about many times. */
+#define FOLLOW_TURNS 65536u
+
+/* The turn at which all lags are nearest to those given: with x the
+ * differences and a the shares, a turn that takes m makes of every x
+ * x + a, less 1 at m, so the sum of squares needs only x of m and sum a x. */
+static uint64_t table_follow(const struct table *t, const uint32_t *weights,
+                             const double *lags, uint32_t random)
+{
+  uint32_t counts[LANES], at = 0, turns = t->cycle, i, best;
+  double   x[LANES], a[LANES], aa = 0, ax = 0, xx = 0, least;
+
+  if (turns > FOLLOW_TURNS) {
+    turns = FOLLOW_TURNS;
+    at    = random % t->blocks * BLOCK;
+  }
+  table_counts(t, at, counts);
+  for (i = 0; i < t->n; i++) {
+    a[i] = (double)(weights[i] / t->gcd) / t->cycle;
+    x[i] = at * a[i] - counts[i] - lags[i];
+    aa += a[i] * a[i];
+    ax += a[i] * x[i];
+    xx += x[i] * x[i];
+  }
+  least = xx;
+  best  = at;
+  for (i = 1; i < turns; i++) {
+    const uint32_t m  = t->entries[at];
+    const double   xm = x[m] + i * a[m]; /* with this turn's share */
+
+    xx += 2 * ax + aa - 2 * xm + 1;
+    ax += aa - a[m];
+    x[m] -= 1;
+    at = at + 1 == t->cycle ? 0 : at + 1;
+    if (xx < least) {
+      least = xx;
+      best  = at;
+    }
+  }
+  return best;
+}
+
+/* ---- both ---------------------------------------------------------------
+ */
+
+static bool smooth_tabled(const struct folb_policy_view *view)
+{
+  return view->n <= SMOOTH_TABLE_MAX;
 }
 
 static size_t smooth_state_size(const struct folb_policy_view *view)
 {
-  struct smooth_plan plan = smooth_plan(view);
-  uint64_t           total;
-  uint32_t           classes = smooth_measure(view, &plan, &total);
-
-  return smooth_aligned(sizeof(struct smooth)) +
-         smooth_table_size(&plan, view) +
-         classes * sizeof(struct smooth_class) +
-         2 * (size_t)view->n * sizeof(uint32_t);
-}
-
-static void *smooth_table(void *state)
-{
-  return (char *)state + smooth_aligned(sizeof(struct smooth));
-}
-
-/* Stable, by two passes over the octets of a weight. */
-static void smooth_sort(const struct folb_policy_view *view,
-                        const struct smooth_plan *plan, uint32_t *order,
-                        uint32_t *room)
-{
-  unsigned shift;
-  uint32_t i;
-
-  for (i = 0; i < view->n; i++)
-    order[i] = i;
-  for (shift = 0; shift < 16; shift += 8) {
-    uint32_t start[257] = {0};
-
-    for (i = 0; i < view->n; i++)
-      start[((smooth_weight(plan, view->weights[i]) >> shift) & 255u) + 1]++;
-    for (i = 0; i < 256; i++)
-      start[i + 1] += start[i];
-    for (i = 0; i < view->n; i++) {
-      uint32_t weight = smooth_weight(plan, view->weights[order[i]]);
-
-      room[start[(weight >> shift) & 255u]++] = order[i];
-    }
-    memcpy(order, room, view->n * sizeof(*order));
-  }
-}
-
-static uint32_t smooth_classes(const struct folb_policy_view *view,
-                               const struct smooth_plan      *plan,
-                               const uint32_t *order, struct smooth_class *out)
-{
-  uint32_t i, n = 0;
-
-  for (i = 0; i < view->n; i++) {
-    uint32_t weight = smooth_weight(plan, view->weights[order[i]]);
-
-    if (n == 0 || out[n - 1].weight != weight) {
-      memset(&out[n], 0, sizeof(out[n]));
-      out[n].weight = weight;
-      out[n].first  = i;
-      n++;
-    }
-    out[n - 1].n++;
-  }
-  return n;
-}
-
-/* Within a class the members taken so far this lap have one total less than
- * the others: the first of the others leads, and the earliest of all once
- * nobody is left. */
-static void smooth_fill(struct smooth *state, const uint32_t *order,
-                        struct smooth_class *classes, uint32_t n)
-{
-  uint16_t *narrow = (uint16_t *)smooth_table(state);
-  uint32_t *broad  = (uint32_t *)smooth_table(state);
-  uint32_t  step, i;
-
-  for (step = 0; step < state->cycle; step++) {
-    struct smooth_class *best = classes;
-    uint32_t             lead = order[best->first + best->at];
-
-    for (i = 0; i < n; i++) {
-      struct smooth_class *c      = &classes[i];
-      uint32_t             member = order[c->first + c->at];
-
-      c->credit += c->weight;
-      if (c->credit > best->credit ||
-          (c->credit == best->credit && member < lead)) {
-        best = c;
-        lead = member;
-      }
-    }
-    if (state->wide)
-      broad[step] = lead;
-    else
-      narrow[step] = (uint16_t)lead;
-    if (++best->at == best->n) {
-      best->at = 0;
-      best->credit -= state->cycle;
-    }
-  }
+  return smooth_tabled(view) ? table_size(view) : folb_fair_size(view);
 }
 
 static enum folb_status smooth_init(void                          *state,
                                     const struct folb_policy_view *view)
 {
-  struct smooth       *smooth = (struct smooth *)state;
-  struct smooth_plan   plan   = smooth_plan(view);
-  struct smooth_class *classes;
-  uint32_t            *order;
-  uint64_t             total;
-  uint32_t             n = smooth_measure(view, &plan, &total);
-
-  smooth->cycle = plan.cycle;
-  smooth->wide  = smooth_wide(view);
-  classes       = (struct smooth_class *)(void *)((char *)smooth_table(state) +
-                                            smooth_table_size(&plan, view));
-  order         = (uint32_t *)(void *)(classes + n);
-  smooth_sort(view, &plan, order, order + view->n);
-  (void)smooth_classes(view, &plan, order, classes);
-  smooth_fill(smooth, order, classes, n);
+  if (!smooth_tabled(view))
+    return folb_fair_init((struct fair *)state, view);
+  table_init((struct table *)state, view);
   return FOLB_OK;
 }
 
 static uint64_t smooth_cycle(const void                    *state,
                              const struct folb_policy_view *view)
 {
-  (void)view;
-  return ((const struct smooth *)state)->cycle;
+  return smooth_tabled(view) ? ((const struct table *)state)->cycle
+                             : ((const struct fair *)state)->cycle;
 }
 
-static uint32_t smooth_entry(const struct smooth *state, uint32_t at)
+static size_t smooth_cursor_size(const void                    *state,
+                                 const struct folb_policy_view *view)
 {
-  const char *table =
-      (const char *)state + smooth_aligned(sizeof(struct smooth));
+  return smooth_tabled(view)
+             ? 0
+             : folb_fair_cursor_size((const struct fair *)state);
+}
 
-  if (state->wide)
-    return ((const uint32_t *)(const void *)table)[at];
-  return ((const uint16_t *)(const void *)table)[at];
+static void smooth_seek(const void *state, const struct folb_policy_view *view,
+                        uint64_t turn, void *cursor)
+{
+  if (!smooth_tabled(view))
+    folb_fair_seek((const struct fair *)state, turn, cursor);
+}
+
+/* A newcomer owes nothing and nothing is owed to it. */
+static uint64_t smooth_follow(const void                    *state,
+                              const struct folb_policy_view *view,
+                              const struct folb_follow_in *in, void *cursor)
+{
+  const bool     from_table = smooth_tabled(in->view);
+  double         was[LANES], lags[LANES];
+  const uint64_t at = from_table ? in->turn % smooth_cycle(in->state, in->view)
+                                 : folb_fair_now(in->cursor);
+  uint32_t       i;
+
+  if (from_table)
+    table_lags((const struct table *)in->state, in->view->weights, in->turn,
+               was);
+  if (!smooth_tabled(view))
+    return folb_fair_follow(
+        (const struct fair *)state, view, in, from_table ? was : NULL,
+        (double)at / (double)folb_weights_total(in->view), cursor);
+  for (i = 0; i < view->n; i++) {
+    const uint32_t j = in->was[i];
+
+    lags[i] = 0;
+    if (j != UINT32_MAX)
+      lags[i] = from_table ? was[j]
+                           : folb_fair_lag((const struct fair *)in->state,
+                                           in->cursor, j);
+  }
+  return table_follow((const struct table *)state, view->weights, lags,
+                      in->random);
 }
 
 static void smooth_pick(const void *state, const struct folb_policy_view *view,
                         const struct folb_pick_in *in,
                         struct folb_pick_out      *out)
 {
-  const struct smooth *smooth = (const struct smooth *)state;
-  uint32_t             at     = (uint32_t)(in->turn % smooth->cycle);
-  uint32_t             turns  = 1, found;
-
-  out->member = smooth_entry(smooth, at);
-  out->turns  = 1;
-  if (in->n_candidates == view->n)
-    return;
-  if (in->n_candidates == 1) {
-    out->member = in->candidates[0];
-    return;
-  }
-  /* Every member has an entry, so the walk ends within one cycle. */
-  for (;;) {
-    found = folb_policy_lower(in->candidates, in->n_candidates, out->member);
-    if (found < in->n_candidates && in->candidates[found] == out->member)
-      break;
-    at          = at + 1 == smooth->cycle ? 0 : at + 1;
-    out->member = smooth_entry(smooth, at);
-    turns++;
-  }
-  out->turns = turns;
+  if (smooth_tabled(view))
+    table_pick((const struct table *)state, in, out);
+  else
+    folb_fair_pick((const struct fair *)state, view, in, out);
 }
 
 #define SMOOTH_OPS(policy_name, policy_uses)                                   \
@@ -297,7 +339,8 @@ static void smooth_pick(const void *state, const struct folb_policy_view *view,
     .size = sizeof(struct folb_policy_ops), .name = (policy_name),             \
     .uses       = FOLB_POLICY_USES_WEIGHT | (policy_uses),                     \
     .state_size = smooth_state_size, .init = smooth_init,                      \
-    .cycle = smooth_cycle, .pick = smooth_pick                                 \
+    .cycle = smooth_cycle, .cursor_size = smooth_cursor_size,                  \
+    .seek = smooth_seek, .follow = smooth_follow, .pick = smooth_pick          \
   }
 
 const struct folb_policy_ops folb_policy_ic_based_weighted =

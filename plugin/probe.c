@@ -5,16 +5,16 @@
  * none waits for a connect to a black hole.
  *
  * An ejected one is probed from the first interval on and returns at once.
- * One that is avoided, which for all we know answers connects, returns when
- * that time is over.  A probe that fails after its time does what a failed
- * trial does.
+ * One that is avoided or an outlier, which for all we know answers connects,
+ * returns when that time is over.  A probe that fails after its time does what
+ * a failed trial does.
  */
 #include "folb_int.h"
 
 static bool probe_wanted(const struct folb_endpoint *ep)
 {
   return ep->health.ejected && ep->health.probed && !ep->probing &&
-         (folb_blocked(ep) & (FOLB_BLOCK_DRAINED | FOLB_BLOCK_REMOVED)) == 0;
+         (folb_blocked(ep) & FOLB_BLOCK_NEVER) == 0;
 }
 
 struct folb_endpoint *folb_probe_begin(struct folb_engine *engine,
@@ -60,7 +60,7 @@ static void probe_apply_locked(struct folb_endpoint *ep, enum folb_probe result,
     return;
   switch (result) {
   case FOLB_PROBE_ALIVE:
-    folb_endpoint_restore_locked(ep, out);
+    folb_endpoint_restore_locked(ep, now_ms, "a probe was answered", out);
     break;
   case FOLB_PROBE_DEAD:
     ep->probe_at_ms = now_ms + ep->engine->config->probe_ms;

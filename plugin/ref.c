@@ -46,7 +46,7 @@ static bool own_fill_locked(struct folb_ref            *ref,
 static void parent_set_locked(struct folb_ref            *ref,
                               const struct folb_ref_spec *spec)
 {
-  if (ref->origin != FOLB_ORIGIN_REPLY)
+  if (ref->origin != FOLB_ORIGIN_REPLY && ref->origin != FOLB_ORIGIN_LOOKUP)
     return;
   if (spec->parent == NULL || spec->answered == NULL || spec->parent->fixed ||
       spec->parent->cluster == NULL) {
@@ -57,6 +57,8 @@ static void parent_set_locked(struct folb_ref            *ref,
   ref->answered->uses++;
   ref->parent_cluster = spec->parent->cluster;
   folb_implicit_hold_locked(ref->parent_cluster);
+  if (ref->origin == FOLB_ORIGIN_LOOKUP)
+    return;
   ref->parent =
       atomic_load_explicit(&spec->parent->context, memory_order_relaxed);
   folb_context_hold_locked(ref->parent);
@@ -69,6 +71,7 @@ static void ref_empty_locked(struct folb_ref *ref, struct folb_outbox *out)
   folb_context_unhold_locked(
       atomic_load_explicit(&ref->context, memory_order_relaxed), out);
   folb_context_unhold_locked(ref->retired, out);
+  folb_context_unhold_locked(ref->kept, out);
   folb_context_unhold_locked(ref->parent, out);
   folb_implicit_unhold_locked(ref->parent_cluster, out);
   folb_implicit_unhold_locked(ref->implicit, out);
@@ -92,10 +95,11 @@ enum folb_status folb_ref_new(struct folb_engine         *engine,
                                                            sizeof(ref->own[0]));
   if (ref == NULL)
     return FOLB_ENOMEM;
-  ref->engine = engine;
-  ref->fixed  = spec->fixed;
-  ref->always = spec->always;
-  ref->origin = spec->origin;
+  ref->engine   = engine;
+  ref->fixed    = spec->fixed;
+  ref->always   = spec->always;
+  ref->origin   = spec->origin;
+  ref->balanced = spec->per_request;
   atomic_init(&ref->refs, 1);
   folb_outbox_init(&box, engine);
   folb_lock(engine);
@@ -138,6 +142,32 @@ void folb_ref_release(struct folb_ref *ref)
   folb_outbox_deliver(&out);
   folb_free(&engine->env, ref);
   folb_engine_unref(engine);
+}
+
+void folb_ref_balance(struct folb_ref *ref, bool per_request)
+{
+  folb_lock(ref->engine);
+  if (ref->balanced != per_request) {
+    ref->balanced = per_request;
+    if (per_request) {
+      ref->kept = atomic_exchange(&ref->context, NULL);
+    } else {
+      atomic_store(&ref->per_request, NULL);
+      atomic_store(&ref->context, ref->kept);
+      ref->kept = NULL;
+    }
+  }
+  folb_unlock(ref->engine);
+}
+
+bool folb_ref_balanced(struct folb_ref *ref)
+{
+  bool balanced;
+
+  folb_lock(ref->engine);
+  balanced = !ref->fixed && ref->cluster != NULL && folb_ref_balances(ref);
+  folb_unlock(ref->engine);
+  return balanced;
 }
 
 uint32_t folb_ref_profile(const struct folb_ref      *ref,
@@ -188,6 +218,10 @@ static void cluster_join_locked(struct folb_ref     *ref,
     return;
   ref->cluster = cluster;
   ref->retired = atomic_exchange(&ref->context, NULL);
+  if (ref->kept != NULL) {
+    ref->retired = ref->kept;
+    ref->kept    = NULL;
+  }
   atomic_store(&ref->per_request, NULL);
 }
 

@@ -26,6 +26,8 @@ static enum folb_state stats_state(const struct folb_endpoint *ep,
     return FOLB_STATE_REMOVED;
   if ((blocked & FOLB_BLOCK_DRAINED) != 0)
     return FOLB_STATE_DRAINED;
+  if ((blocked & FOLB_BLOCK_OUTSIDE) != 0)
+    return FOLB_STATE_OUTSIDE;
   if (!ep->health.ejected)
     return FOLB_STATE_USABLE;
   return now_ms < ep->health.until_ms || ep->health.probed
@@ -55,7 +57,7 @@ static void stats_row_locked(struct stats *all, struct folb_endpoint *ep)
   s->state   = stats_state(ep, all->now_ms);
   if (ep->health.ejected)
     s->ejected_until_ms = ep->health.until_ms;
-  s->successes = atomic_load(&ep->successes);
+  s->successes = folb_endpoint_successes(ep);
   s->attempts  = s->successes;
   for (i = 0; i < FOLB_OUTCOME_COUNT; i++) {
     s->failures[i] = atomic_load(&ep->failures[i]);
@@ -64,6 +66,9 @@ static void stats_row_locked(struct stats *all, struct folb_endpoint *ep)
   s->outstanding = (uint32_t)folb_endpoint_outstanding(ep);
   s->attempts += s->outstanding;
   s->ejections = ep->ejections;
+  s->backup    = ep->backup;
+  s->balancer  = ep->balancer;
+  s->panics    = ep->panics;
   ep->uses++;
 }
 

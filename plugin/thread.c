@@ -16,12 +16,14 @@
 #include "folb_int.h"
 
 _Thread_local struct folb_thread *folb_thread_self;
+_Thread_local size_t              folb_thread_shard;
 
 /* How often the thread that forks holds the lock: each engine takes it. */
 static _Thread_local unsigned fork_depth;
 
 static pthread_mutex_t     threads_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct folb_thread *threads; /* threads_lock */
+static uint32_t            shards;  /* threads_lock; given out so far */
 static pthread_once_t      key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t       key;
 static bool                key_made;
@@ -29,11 +31,15 @@ static bool                key_made;
 static void turns_drop(struct folb_turns *turns)
 {
   struct folb_snapshot *snapshot = turns->snapshot;
+  const size_t          kept     = offsetof(struct folb_turns, serial);
 
   if (snapshot == NULL)
     return;
   folb_free(&snapshot->engine->env, turns->room);
-  memset(turns, 0, sizeof(*turns));
+  folb_place_free(snapshot, &turns->place);
+  folb_place_free(snapshot, &turns->other);
+  atomic_store(&turns->snapshot, NULL);
+  memset((char *)turns + kept, 0, sizeof(*turns) - kept);
   folb_snapshot_release(snapshot);
 }
 
@@ -81,71 +87,197 @@ static struct folb_thread *thread_get(void)
   thread->next = threads;
   if (threads != NULL)
     threads->prev = thread;
-  threads = thread;
+  threads           = thread;
+  folb_thread_shard = shards++ % FOLB_SHARDS * sizeof(struct folb_counts);
   (void)pthread_mutex_unlock(&threads_lock);
   folb_thread_self = thread;
   return thread;
 }
 
+/* How many of the tier are usable; lowers expiry.  slow: one of them is in its
+ * slow start. */
+static uint32_t tier_usable_locked(const struct folb_snapshot *tier,
+                                   uint64_t now_ms, uint64_t *expiry,
+                                   bool *slow)
+{
+  const uint32_t slow_start = tier->engine->config->slow_start_ms;
+  uint32_t       i, usable = 0;
+
+  *slow = false;
+  for (i = 0; i < tier->view.n; i++) {
+    const struct folb_health *health = &tier->eps[i]->health;
+
+    if (folb_health_usable(health, now_ms)) {
+      usable++;
+      *slow |= folb_health_share(health, now_ms, slow_start) < 1000;
+    } else if (!health->trial && !health->probed &&
+               health->until_ms < *expiry)
+      *expiry = health->until_ms;
+  }
+  return usable;
+}
+
+static bool turns_room(struct folb_turns *turns, uint32_t n)
+{
+  uint32_t *room;
+
+  if (n <= turns->n_room)
+    return true;
+  room = (uint32_t *)folb_resize(&turns->snapshot->engine->env, turns->room, n,
+                                 sizeof(*room));
+  if (room == NULL)
+    return false;
+  turns->room   = room;
+  turns->n_room = n;
+  return true;
+}
+
+static void turns_tier(struct folb_turns          *turns,
+                       const struct folb_snapshot *tier)
+{
+  struct folb_place place = turns->place;
+
+  if (turns->tier == tier)
+    return;
+  turns->tier  = tier;
+  turns->place = turns->other;
+  turns->other = place;
+}
+
 static void turns_filter_locked(struct folb_turns *turns, uint64_t now_ms)
 {
-  struct folb_snapshot *snapshot = turns->snapshot;
-  struct folb_env      *env      = &snapshot->engine->env;
-  uint32_t              n = snapshot->view.n, i, usable = 0;
+  const struct folb_snapshot *snapshot = turns->snapshot;
+  const struct folb_snapshot *tier     = snapshot;
+  uint32_t                    i, usable;
+  bool                        slow;
 
   turns->version =
       atomic_load_explicit(&snapshot->engine->version, memory_order_relaxed);
   turns->expiry = UINT64_MAX;
-  for (i = 0; i < n; i++) {
-    const struct folb_health *health = &snapshot->eps[i]->health;
-
-    if (folb_health_usable(health, now_ms))
-      usable++;
-    else if (!health->trial && !health->probed &&
-             health->until_ms < turns->expiry)
-      turns->expiry = health->until_ms;
+  usable = tier_usable_locked(tier, now_ms, &turns->expiry, &slow);
+  if (usable == 0 && tier->backup != NULL) {
+    tier   = tier->backup;
+    usable = tier_usable_locked(tier, now_ms, &turns->expiry, &slow);
   }
-  turns->candidates = snapshot->all;
+  turns_tier(turns, tier);
+  turns->candidates = tier->all;
   turns->n          = usable;
-  turns->sequence   = usable == n ? snapshot->sequence : NULL;
-  if (usable == n || usable == 0)
+  turns->sequence   = NULL;
+  /* Whether it sits out is drawn anew for every pick, under the lock. */
+  if (slow) {
+    turns->n      = 0;
+    turns->expiry = now_ms + 1;
     return;
-  if (turns->n_room < n) {
-    uint32_t *room =
-        (uint32_t *)folb_resize(env, turns->room, n, sizeof(*room));
-
-    if (room == NULL) {
-      turns->n = 0;
-      return;
-    }
-    turns->room   = room;
-    turns->n_room = n;
   }
-  for (i = 0, usable = 0; i < n; i++)
-    if (folb_health_usable(&snapshot->eps[i]->health, now_ms))
+  if (usable == tier->view.n) {
+    turns->sequence = tier->sequence;
+    turns->cycle    = tier->cycle;
+    folb_turns_take(turns, &turns->place, 0);
+    return;
+  }
+  if (usable == 0)
+    return;
+  if (!turns_room(turns, tier->view.n)) {
+    turns->n = 0;
+    return;
+  }
+  for (i = 0, usable = 0; i < tier->view.n; i++)
+    if (folb_health_usable(&tier->eps[i]->health, now_ms))
       turns->room[usable++] = i;
   turns->candidates = turns->room;
 }
 
-/* The thread's starting position: the next one of the cluster's sequence, so
- * that threads of one call each share it exactly. */
-static void turns_start_locked(struct folb_turns *turns, uint64_t now_ms,
-                               struct folb_cluster *cluster)
+/* The thread's starting position in a tier: the next one of the cluster's
+ * sequence, so that threads of one call each share it exactly. */
+static void turns_start_locked(struct folb_turns    *turns,
+                               struct folb_snapshot *tier)
 {
-  struct folb_pick_in in;
+  struct folb_pick_in in = {0};
 
-  turns_filter_locked(turns, now_ms);
-  turns->random = folb_random_locked(cluster->engine) | 1u;
-  turns->turn   = cluster->turn;
-  if (turns->n == 0) {
-    cluster->turn++;
-    return;
+  folb_place_copy(tier, &tier->place, folb_turns_place(turns, tier));
+  in.candidates   = tier->all;
+  in.n_candidates = tier->view.n;
+  if (turns->tier == tier && turns->n != 0) {
+    in.candidates   = turns->candidates;
+    in.n_candidates = turns->n;
   }
-  in.candidates   = turns->candidates;
-  in.n_candidates = turns->n;
-  in.turn         = cluster->turn;
-  in.random       = turns->random;
-  cluster->turn += folb_policy_pick(turns->snapshot, &in).turns;
+  in.turn   = tier->place.turn;
+  in.cursor = tier->place.cursor;
+  in.random = turns->random;
+  tier->place.turn += folb_policy_pick(tier, &in).turns;
+}
+
+/* threads_lock held.  Memory for places in the snapshot. */
+static bool turns_places(const struct folb_snapshot *snapshot,
+                         struct folb_place *primary, struct folb_place *backup)
+{
+  struct folb_place none = {0, NULL};
+
+  *backup = none;
+  if (folb_place_init(snapshot, primary) != FOLB_OK)
+    return false;
+  if (snapshot->backup == NULL ||
+      folb_place_init(snapshot->backup, backup) == FOLB_OK)
+    return true;
+  folb_place_free(snapshot, primary);
+  return false;
+}
+
+/* threads_lock held.  False: out of memory. */
+static bool turns_new_locked(struct folb_turns *turns, uint64_t now_ms,
+                             struct folb_cluster  *cluster,
+                             struct folb_snapshot *snapshot)
+{
+  turns_drop(turns);
+  if (!turns_places(snapshot, &turns->place, &turns->other))
+    return false;
+  turns->snapshot = folb_snapshot_retain(snapshot);
+  turns->tier     = snapshot;
+  turns->serial   = cluster->serial;
+  turns->random   = folb_random_locked(cluster->engine) | 1u;
+  turns_filter_locked(turns, now_ms);
+  turns_start_locked(turns, snapshot);
+  if (snapshot->backup != NULL)
+    turns_start_locked(turns, snapshot->backup);
+  folb_turns_take(turns, &turns->place, 0);
+  return true;
+}
+
+/* threads_lock held.  A tier that is new is begun where the cluster is. */
+static void turns_follow_locked(struct folb_turns          *turns,
+                                const struct folb_snapshot *old,
+                                const struct folb_snapshot *tier,
+                                struct folb_place          *place)
+{
+  if (old != NULL && old->view.n != 0)
+    folb_place_follow_locked(old, folb_turns_place(turns, old), tier, place);
+  else
+    folb_place_copy(tier, &tier->place, place);
+}
+
+/* threads_lock held.  False: out of memory; the turns are dropped. */
+static bool turns_renew_locked(struct folb_turns *turns, uint64_t now_ms,
+                               struct folb_snapshot *snapshot)
+{
+  struct folb_snapshot *old = turns->snapshot;
+  struct folb_place     place, other;
+
+  if (!turns_places(snapshot, &place, &other)) {
+    turns_drop(turns);
+    return false;
+  }
+  turns_follow_locked(turns, old, snapshot, &place);
+  if (snapshot->backup != NULL)
+    turns_follow_locked(turns, old->backup, snapshot->backup, &other);
+  folb_place_free(old, &turns->place);
+  folb_place_free(old, &turns->other);
+  turns->place    = place;
+  turns->other    = other;
+  turns->tier     = snapshot;
+  turns->snapshot = folb_snapshot_retain(snapshot);
+  turns_filter_locked(turns, now_ms);
+  folb_snapshot_release(old);
+  return true;
 }
 
 struct folb_turns *folb_turns_locked(struct folb_cluster *cluster,
@@ -154,34 +286,25 @@ struct folb_turns *folb_turns_locked(struct folb_cluster *cluster,
   struct folb_thread   *thread   = thread_get();
   struct folb_snapshot *snapshot = folb_snapshot_of(cluster);
   struct folb_turns    *turns;
+  bool                  there = true;
 
   if (thread == NULL || snapshot == NULL || snapshot->view.n == 0)
     return NULL;
   turns = &thread->turns[cluster->serial % FOLB_TURNS];
-  if (atomic_load(&turns->serial) != cluster->serial) {
-    (void)pthread_mutex_lock(&threads_lock);
-    turns_drop(turns);
-    turns->snapshot = folb_snapshot_retain(snapshot);
-    atomic_store(&turns->serial, cluster->serial);
-    turns_start_locked(turns, now_ms, cluster);
-    (void)pthread_mutex_unlock(&threads_lock);
-  } else if (turns->snapshot != snapshot) {
-    struct folb_snapshot *old = turns->snapshot;
-
-    (void)pthread_mutex_lock(&threads_lock);
-    turns->turn     = folb_snapshot_turn(old, snapshot, turns->turn);
-    turns->snapshot = folb_snapshot_retain(snapshot);
+  if (turns->snapshot == snapshot &&
+      turns->version == atomic_load_explicit(&cluster->engine->version,
+                                             memory_order_relaxed) &&
+      now_ms < turns->expiry)
+    return turns;
+  (void)pthread_mutex_lock(&threads_lock);
+  if (turns->snapshot == NULL || turns->serial != cluster->serial)
+    there = turns_new_locked(turns, now_ms, cluster, snapshot);
+  else if (turns->snapshot != snapshot)
+    there = turns_renew_locked(turns, now_ms, snapshot);
+  else
     turns_filter_locked(turns, now_ms);
-    folb_snapshot_release(old);
-    (void)pthread_mutex_unlock(&threads_lock);
-  } else if (turns->version != atomic_load_explicit(&cluster->engine->version,
-                                                    memory_order_relaxed) ||
-             now_ms >= turns->expiry) {
-    (void)pthread_mutex_lock(&threads_lock);
-    turns_filter_locked(turns, now_ms);
-    (void)pthread_mutex_unlock(&threads_lock);
-  }
-  return turns;
+  (void)pthread_mutex_unlock(&threads_lock);
+  return there ? turns : NULL;
 }
 
 /* threads_lock held. */

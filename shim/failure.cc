@@ -55,6 +55,18 @@ bool is_timeout(folb_outcome outcome)
 
 } // namespace
 
+bool is_trouble(const CORBA::SystemException& x)
+{
+  static constexpr const char* names[] = {
+      "NO_RESOURCES", "NO_MEMORY",     "IMP_LIMIT", "INTERNAL",
+      "UNKNOWN",      "INITIALIZE",    "TRANSIENT", "NO_RESPONSE",
+      "TIMEOUT",      "PERSIST_STORE", "FREE_MEM",  "COMM_FAILURE",
+      "TRANSACTION_UNAVAILABLE"};
+  return std::any_of(std::begin(names), std::end(names), [&](auto name) {
+    return !strcmp(name, x._name());
+  });
+}
+
 void Failure::judge(const omni::giopStream::CommFailure& x,
                     const Attempt& attempt, omni::GIOP_C& giop, bool fresh)
 {

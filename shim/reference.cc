@@ -247,6 +247,8 @@ bool Reference::open(const char* target_id)
       own.push_back({a, p.index});
   }
   const Attempt* a = current_attempt;
+  balanced_ =
+      folb_config_per_request(&runtime_.config(), ior_.repositoryID());
   folb_ref_spec spec{};
   spec.size  = sizeof spec;
   spec.own   = own.data();
@@ -258,7 +260,8 @@ bool Reference::open(const char* target_id)
                          is_being_unmarshalled())
                     ? FOLB_ORIGIN_LOOSE
                     : FOLB_ORIGIN_FRESH;
-  spec.fixed  = transient_;
+  spec.per_request = balanced_;
+  spec.fixed       = transient_;
   // As if the others were there: one that is left is tried.
   spec.always = (some_unusable_ && !transient_ && !own.empty()) ||
                 some_rewritten_;
@@ -268,7 +271,8 @@ bool Reference::open(const char* target_id)
   if (a && a->reading == Attempt::forward)
     spec.fixed = spec.always = true;
   else if (a && a->reading == Attempt::results) {
-    spec.origin   = FOLB_ORIGIN_REPLY;
+    spec.origin   = a->call->flags & FOLB_CALL_LOOKUP ? FOLB_ORIGIN_LOOKUP
+                                                      : FOLB_ORIGIN_REPLY;
     spec.parent   = a->parent;
     spec.answered = a->call->endpoint;
   }
@@ -276,6 +280,29 @@ bool Reference::open(const char* target_id)
     return false;
   table_.store(new Table(8));
   return true;
+}
+
+bool Reference::balance(const char* interface_id)
+{
+  if (balanced_ ||
+      !folb_config_per_request(&runtime_.config(), interface_id))
+    return false;
+  balanced_ = true;
+  folb_ref_balance(ref_, true);
+  return true;
+}
+
+void Reference::note_balance(const char* interface_id, folb_managed managed)
+{
+  if (balance_noted_.exchange(true))
+    return;
+  const char* type = *ior_.repositoryID() ? ior_.repositoryID() : interface_id;
+  if (transient_)
+    runtime_.note_balance(type, "it dies with its server");
+  else if (managed == FOLB_MANAGED && folb_ref_balanced(ref_))
+    runtime_.note_balance(type, nullptr);
+  else
+    runtime_.note_balance(type, "no address of it is an endpoint of ours");
 }
 
 // ---- candidates

@@ -51,6 +51,14 @@ class Reference {
         return c ? c : make(endpoint);
     }
   }
+  // Its type is listed in folbPerRequest.
+  bool balanced() const { return balanced_.load(std::memory_order_relaxed); }
+  // An object reference of this interface is made of it: whether that makes
+  // it balanced. Caller holds internalLock.
+  bool balance(const char* interface_id);
+  // Says, once a type, whether that is in force. Caller holds no lock.
+  void note_balance(const char* interface_id, folb_managed managed);
+
   // After Channel::retired: with a channel of today.
   void renew(Candidate& candidate);
 
@@ -105,6 +113,8 @@ class Reference {
   bool                 omni_like_ = false;
   bool                 transient_ = false;
   bool                 some_unusable_ = false;
+  std::atomic<bool>    balanced_{false};
+  std::atomic<bool>    balance_noted_{false};
   bool                 some_rewritten_ = false; // or dropped
   std::vector<Profile> profiles_;
   std::atomic<Table*>  table_{nullptr};

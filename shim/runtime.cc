@@ -148,17 +148,31 @@ Runtime::Pin::~Pin()
 
 // ---- notes, waits
 
+bool Runtime::noted(const char* what, const char* type_id, const char* reason)
+{
+  Guard guard(shim_lock);
+  return !noted_.insert(std::string(what) + '\n' + type_id + '\n' + reason)
+              .second;
+}
+
 void Runtime::note_unmanaged(const char* type_id, const char* reason)
 {
-  if (!log_enabled(FOLB_LOG_CONFIG))
+  if (folb_config_per_request(config_, type_id))
+    note_balance(type_id, reason);
+  if (!log_enabled(FOLB_LOG_CONFIG) || noted("unmanaged", type_id, reason))
     return;
-  {
-    Guard guard(shim_lock);
-    if (!noted_.emplace(type_id, reason).second)
-      return;
-  }
   log(FOLB_LOG_CONFIG, "references of type %s are left to the ORB: %s",
       *type_id ? type_id : "(none)", reason);
+}
+
+void Runtime::note_balance(const char* type_id, const char* reason)
+{
+  if (!log_enabled(FOLB_LOG_STATE) ||
+      noted("balance", type_id, reason ? reason : ""))
+    return;
+  log(FOLB_LOG_STATE, "references of type %s are %sbalanced per request%s%s",
+      *type_id ? type_id : "(none)", reason ? "not " : "", reason ? ": " : "",
+      reason ? reason : "");
 }
 
 void Runtime::wake_all()
@@ -300,6 +314,7 @@ void Runtime::after_fork(bool child)
     prober_after_fork_in_child();
     if (runtime) {
       runtime->changed_.reset();
+      runtime->note_change(); // calls look whether anything is to be done anew
       runtime->pins_ = 0; // of threads that are not here
       for (Channel* c = runtime->channels_; c; c = c->all_next_)
         c->after_fork_in_child();

@@ -96,6 +96,10 @@ class Runtime {
   // the ORB.
   void note_unmanaged(const char* type_id, const char* reason);
 
+  // Says at level 5, once per type id and reason, that references whose type
+  // folbPerRequest lists are balanced so (NULL), or why they are not.
+  void note_balance(const char* type_id, const char* reason);
+
   // Keeps the runtime from stopping, for threads that are no call of it.
   class Pin {
    public:
@@ -154,7 +158,8 @@ class Runtime {
 
   // Under shim_lock.
   unsigned pins_ = 0;
-  std::set<std::pair<std::string, std::string>> noted_;
+  bool noted(const char* what, const char* type_id, const char* reason);
+  std::set<std::string> noted_;
   Channel*          channels_ = nullptr;
   std::map<std::string, EndpointChannels*> unused_; // by endpoint
   uint64_t          next_collect_ms_ = 0;

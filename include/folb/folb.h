@@ -66,6 +66,9 @@ enum folb_source {
 FOLB_API enum folb_status
 folb_engine_set_source(struct folb_engine *engine, enum folb_source source,
                        const struct folb_member_list *list);
+/* In the child of a fork: chooses the subset (folbSubset) of this process, if
+ * that is still to be done.  Cheap otherwise. */
+FOLB_API void folb_engine_reselect(struct folb_engine *engine);
 /* Grows whenever members or names change; see folb_ref_managed(). */
 FOLB_API uint64_t folb_engine_generation(const struct folb_engine *engine);
 
@@ -118,7 +121,8 @@ enum folb_state {
   FOLB_STATE_EJECTED = 1, /* or avoided                                     */
   FOLB_STATE_TRIAL   = 2, /* its ejection has ended, one call tries it      */
   FOLB_STATE_DRAINED = 3, /* weight 0                                       */
-  FOLB_STATE_REMOVED = 4  /* no member any more                             */
+  FOLB_STATE_REMOVED = 4, /* no member any more                             */
+  FOLB_STATE_OUTSIDE = 5  /* of the subset this process uses                */
 };
 struct folb_endpoint_stats {
   size_t                     size;
@@ -134,6 +138,9 @@ struct folb_endpoint_stats {
   uint64_t failures[FOLB_OUTCOME_COUNT]; /* by outcome                      */
   uint64_t ejections;
   uint32_t outstanding;
+  bool     backup;
+  bool     balancer;
+  uint64_t panics; /* attempts though ejected, because nothing was usable   */
 };
 /* Calls visit for every member, in the order of the configuration, then for
  * every other address in use; visit returns false to stop. */
@@ -188,8 +195,10 @@ enum folb_origin {
   FOLB_ORIGIN_FRESH = 0, /* string_to_object, an initial reference: a new
                             context whose endpoint the policy gives          */
   FOLB_ORIGIN_REPLY = 1, /* received in the reply of parent at answered      */
-  FOLB_ORIGIN_LOOSE = 2  /* an Any, an argument of an upcall: a context at
+  FOLB_ORIGIN_LOOSE = 2, /* an Any, an argument of an upcall: a context at
                             its own first address                            */
+  FOLB_ORIGIN_LOOKUP = 3 /* received in the reply of a look-up that took an
+                            endpoint of its own: a context bound there       */
 };
 
 struct folb_ref_spec {
@@ -206,6 +215,7 @@ struct folb_ref_spec {
   enum folb_origin       origin;
   struct folb_ref       *parent;   /* FOLB_ORIGIN_REPLY */
   struct folb_endpoint  *answered; /* FOLB_ORIGIN_REPLY */
+  bool                   per_request; /* whatever the policy               */
 };
 
 /* Copies spec; resolves no name.  An own list may be empty. */
@@ -226,6 +236,12 @@ enum folb_managed {
  * call does, making a reference does not). */
 FOLB_API enum folb_managed folb_ref_managed(struct folb_ref *ref,
                                             bool             resolve);
+/* Whether it is balanced per request whatever the policy, from its next call
+ * on.  Turned off, it is where its context was. */
+FOLB_API void folb_ref_balance(struct folb_ref *ref, bool per_request);
+/* Whether its calls are balanced one by one: under a per-request policy, or
+ * asked for; false too as long as it is not managed. */
+FOLB_API bool folb_ref_balanced(struct folb_ref *ref);
 /* folb_own.profile of the own address that is ep; of the one that identified
  * the cluster when ep is a member the reference does not name. */
 FOLB_API uint32_t folb_ref_profile(const struct folb_ref      *ref,
@@ -243,11 +259,12 @@ FOLB_API enum folb_managed folb_ref_settle(struct folb_ref *ref);
 #define FOLB_CALL_RESEND_ALL 0x4u /* at every candidate, not only once       */
 #define FOLB_CALL_AGAIN      0x8u /* dispatched again by an exception
                                      handler: sleep_ms is as before          */
+#define FOLB_CALL_LOOKUP     0x10u /* set by folb_call_begin_lookup()        */
 
 #define FOLB_TRIED_INLINE 16
 
 /* Owned by the caller, on its stack; not initialised by it.  Only endpoint,
- * sleep_ms and attempts are for reading, the rest is the engine's.  The
+ * sleep_ms, attempts and flags are for reading, the rest is the engine's.  The
  * caller keeps the reference until the invocation is over. */
 struct folb_call {
   struct folb_endpoint *endpoint; /* where to send the attempt to            */
@@ -266,6 +283,7 @@ struct folb_call {
   struct folb_endpoint *from;  /* the context's one, once it was left        */
   uintptr_t             tried[FOLB_TRIED_INLINE]; /* endpoints and marks     */
   uintptr_t            *more;  /* those beyond the inline ones               */
+  uint64_t              begun_us; /* of a timed attempt                      */
 };
 
 /* Picks the first endpoint of an invocation of a managed reference.
@@ -275,10 +293,20 @@ FOLB_API enum folb_status folb_call_begin(struct folb_call *call,
                                           uint64_t now_ms,
                                           uint64_t deadline_ms,
                                           uint32_t flags);
+/* The same for a look-up under folbLoadBalance = lookup: it takes an endpoint
+ * of its own, as a new context would, and its reference's context stays. */
+FOLB_API enum folb_status folb_call_begin_lookup(struct folb_call *call,
+                                                 struct folb_ref  *ref,
+                                                 uint64_t          now_ms,
+                                                 uint64_t deadline_ms,
+                                                 uint32_t flags);
 /* The attempt ended in a reply that goes to the application: the invocation
  * is over.  `answered` in folb_ref_spec is call->endpoint until then: call
  * it after results were unmarshalled. */
 FOLB_API void folb_call_succeeded(struct folb_call *call, uint64_t now_ms);
+/* As folb_call_succeeded(), when the reply was a system exception that tells
+ * of trouble in the server: it counts as a slow answer, not as a failure. */
+FOLB_API void folb_call_erred(struct folb_call *call, uint64_t now_ms);
 /* Does to the endpoint what the outcome does, if that is an ejection, before
  * the connection is given back: whoever waits for one leaves.  May be called
  * ahead of folb_call_failed() with the same outcome, which then does not do it

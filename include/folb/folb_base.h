@@ -87,6 +87,9 @@ struct folb_env {
   void (*endpoint_release)(void *arg, void *user);
   /* A state change, for applications; see struct folb_event. */
   void (*event)(void *arg, const struct folb_event *event);
+  /* Microseconds of a clock that never goes back, to time calls with under
+   * policies that want that.  NULL: CLOCK_MONOTONIC. */
+  uint64_t (*now_us)(void *arg);
 };
 
 /* ---- addresses --------------------------------------------------------- */

@@ -22,6 +22,9 @@ struct folb_member {
   struct folb_address address;
   uint32_t            weight;                  /* 0 = drained            */
   char                name[FOLB_NAME_MAX + 1]; /* "" = none; kept as is  */
+  bool                backup;       /* b~: used when no other is usable  */
+  bool                balancer;     /* v~: the address of a hardware
+                                       balancer: never ejected           */
 };
 
 struct folb_cluster_spec {
@@ -40,9 +43,10 @@ struct folb_member_list {
   char duplicate[FOLB_ADDRESS_TEXT];      /* the first of them, for a log  */
 };
 
-/* Reads `[name@]address[*weight],...;...` (folbEndpoints).  Reports every
- * mistake of the text in one message.  Duplicates in a cluster merge, the
- * larger weight stays; an address in two clusters is refused. */
+/* Reads `[b~][v~][name@]address[*weight],...;...` (folbEndpoints).  Reports
+ * every mistake of the text in one message.  Duplicates in a cluster merge:
+ * the larger weight stays, it is a backup if all of them are and a balancer if
+ * one of them is.  An address in two clusters is refused. */
 FOLB_API enum folb_status
 folb_members_parse(const struct folb_env *env, const char *text, size_t len,
                    struct folb_member_list **out, struct folb_error *err);
@@ -64,7 +68,14 @@ enum folb_not_exist {
   FOLB_NOT_EXIST_OFF     = 2  /* none is                                    */
 };
 
-#define FOLB_OFF UINT32_MAX /* "off" of a key that is a time */
+enum folb_grain {
+  FOLB_GRAIN_CLIENT  = 0, /* one context a cluster for the whole process    */
+  FOLB_GRAIN_CONTEXT = 1,
+  FOLB_GRAIN_LOOKUP  = 2  /* each look-up in a naming context takes an
+                             endpoint of its own                            */
+};
+
+#define FOLB_OFF UINT32_MAX /* "off" or "never" of a key that is a number */
 
 struct folb_policy_ops; /* folb_policy.h */
 
@@ -90,10 +101,18 @@ struct folb_config {
   uint32_t seed;                /* 0: from the kernel                       */
   enum folb_not_exist not_exist;
   const char *endpoints_file;   /* "" = none; owned by the configuration    */
-  /* The rest is read through functions. */
+  /* What patterns match is asked by functions. */
   struct folb_member_list *endpoints;  /* of folbEndpoints; NULL if empty   */
   struct folb_patterns    *idempotent; /* of folbIdempotent; NULL if empty  */
-  struct folb_rewrites    *rewrites;   /* of folbRewrite; NULL if empty     */
+  enum folb_grain load_balance;
+  uint32_t fail_back_ms;      /* FOLB_OFF: never                            */
+  uint32_t outlier;           /* failures in a row; FOLB_OFF: off           */
+  uint32_t slow_start_ms;
+  uint32_t budget_percent;    /* of the calls of 10 s; FOLB_OFF: no budget  */
+  uint32_t budget_per_second; /* beside them                                */
+  uint32_t subset;            /* members used of each cluster; 0: all       */
+  struct folb_patterns *per_request; /* of folbPerRequest; NULL if empty    */
+  struct folb_rewrites *rewrites;    /* of folbRewrite; NULL if empty       */
 };
 
 FOLB_API enum folb_status folb_config_new(const struct folb_env *env,
@@ -131,6 +150,10 @@ FOLB_API size_t folb_config_get(const struct folb_config *config,
                                 const char *key, char *buf, size_t size);
 /* True when an endpoint source or a policy other than none is set. */
 FOLB_API bool folb_config_active(const struct folb_config *config);
+/* Whether a repository id is listed in folbPerRequest; it may be NULL or ""
+ * (then only a pattern that matches the empty string does). */
+FOLB_API bool folb_config_per_request(const struct folb_config *config,
+                                      const char               *repository_id);
 /* Whether repository_id#operation is listed in folbIdempotent; an id may be
  * NULL or "" (then only a pattern that matches the empty string does). */
 FOLB_API bool folb_config_idempotent(const struct folb_config *config,

@@ -103,15 +103,17 @@ TEST_F(ConfigTest, GoldenMessages)
             folb_config_set(config_, "folbEndpoints", "db1:0", &err));
   EXPECT_STREQ(
       "\"db1:0\": port \"0\" is not one of 1..65535; accepted: "
-      "[name@]address[*weight], address one of host:port, [v6]:port, "
+      "[b~][v~][name@]address[*weight], address one of host:port, [v6]:port, "
       "giop:tcp:host:port, giop:ssl:host:port, giop:unix:path; port 1..65535, "
       "weight 0..65535",
       err.msg);
   EXPECT_EQ(FOLB_EINVAL,
             folb_config_set(config_, "folbPolicy", "fastest", &err));
-  EXPECT_STREQ("\"fastest\" is no policy; accepted: none, ordered, ic-based, "
-               "ic-based-weighted, per-request, per-request-weighted",
-               err.msg);
+  EXPECT_STREQ(
+      "\"fastest\" is no policy; accepted: none, ordered, ic-based, "
+      "ic-based-weighted, per-request, per-request-weighted, least-request, "
+      "peak-ewma",
+      err.msg);
 }
 
 TEST_F(ConfigTest, GetTruncatesAndTellsTheLength)

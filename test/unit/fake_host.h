@@ -44,6 +44,7 @@ public:
     env_.endpoint_ejected = &FakeHost::EndpointEjected;
     env_.endpoint_release = &FakeHost::EndpointRelease;
     env_.event            = &FakeHost::OnEvent;
+    env_.now_us           = &FakeHost::NowUs;
   }
   ~FakeHost()
   {
@@ -62,12 +63,24 @@ public:
   uint64_t now() const
   {
     Lock lock(mutex_);
-    return now_;
+    return now_us_ / 1000;
   }
   void Advance(uint64_t ms)
   {
     Lock lock(mutex_);
-    now_ += ms;
+    now_us_ += ms * 1000;
+  }
+  // Calls are timed in microseconds, by the same clock.
+  void AdvanceUs(uint64_t us)
+  {
+    Lock lock(mutex_);
+    now_us_ += us;
+  }
+
+  size_t readings_us() const
+  {
+    Lock lock(mutex_);
+    return readings_us_;
   }
 
   // ---- randomness: the script in order, then a fixed sequence
@@ -166,6 +179,12 @@ private:
   static FakeHost *Self(void *arg) { return static_cast<FakeHost *>(arg); }
 
   static uint64_t NowMs(void *arg) { return Self(arg)->now(); }
+  static uint64_t NowUs(void *arg)
+  {
+    Lock lock(Self(arg)->mutex_);
+    ++Self(arg)->readings_us_;
+    return Self(arg)->now_us_;
+  }
   static uint32_t Random(void *arg)
   {
     FakeHost *self = Self(arg);
@@ -276,12 +295,13 @@ private:
 
   mutable std::mutex       mutex_;
   folb_env                 env_;
-  uint64_t                 now_ = 1000000;
+  uint64_t                 now_us_ = 1000000000;
   std::deque<uint32_t>     script_;
-  bool                     fixed_     = false;
-  uint32_t                 fixed_num_ = 0;
-  uint64_t                 seed_      = 20260101;
-  size_t                   drawn_     = 0;
+  bool                     fixed_       = false;
+  uint32_t                 fixed_num_   = 0;
+  uint64_t                 seed_        = 20260101;
+  size_t                   drawn_       = 0;
+  size_t                   readings_us_ = 0;
   std::map<void *, size_t> blocks_;
   uint64_t                 allocs_    = 0;
   unsigned                 fail_in_   = 0;

@@ -98,9 +98,14 @@ TEST_F(OutOfTreeTest, NotWhileAnEngineExists)
 
 TEST(PolicyTableTest, ListsTheBuiltInOnesInOrder)
 {
-  const char *names[] = {"ordered", "ic-based", "ic-based-weighted",
-                         "per-request", "per-request-weighted"};
-  for (size_t i = 0; i < 5; ++i) {
+  const char *names[] = {"ordered",
+                         "ic-based",
+                         "ic-based-weighted",
+                         "per-request",
+                         "per-request-weighted",
+                         "least-request",
+                         "peak-ewma"};
+  for (size_t i = 0; i < 7; ++i) {
     EXPECT_STREQ(names[i], folb_policy_at(i)->name);
     EXPECT_EQ(folb_policy_at(i), folb_policy_find(names[i]));
   }

@@ -153,7 +153,8 @@ TEST_P(ThreadsTest, ThreadsEndWhileEnginesDo)
 INSTANTIATE_TEST_SUITE_P(Policies, ThreadsTest,
                          ::testing::Values("ordered", "ic-based",
                                            "ic-based-weighted", "per-request",
-                                           "per-request-weighted"),
+                                           "per-request-weighted",
+                                           "least-request", "peak-ewma"),
                          [](const auto &param) {
                            std::string name = param.param;
                            for (char &c : name)
