@@ -89,15 +89,16 @@ TEST_F(Probing, ItsThreadEndsWithTheLastEjection)
   FakeServer late(AnswerWith("late"), FakeServer::kLate);
   Client     client(dir_, Probed({late.Address(), good_.Address()}, "50"));
   client.Open(good_.IorOf(kFakeKey));
-  const long before = client.Facts()["threads"];
   EXPECT_EQ("good=4", client.Call("0", "whoami", 4).text);
-  EXPECT_TRUE(Eventually([&] { return client.Facts()["threads"] > before; }));
+  client.Connects();
+  EXPECT_TRUE(
+      Eventually([&] { return client.Connects()[late.Number()] > 0; }));
+  // Threads of the ORB and of sanitizers have come by now.
+  const long probing = client.Facts()["threads"];
   late.Open();
   EXPECT_TRUE(Returns(client, "late"));
-  // The ORB's own thread that looks after connections has come too.
-  const long orb = 1;
-  EXPECT_TRUE(Eventually(
-      [&] { return client.Facts()["threads"] <= before + orb; }));
+  EXPECT_TRUE(
+      Eventually([&] { return client.Facts()["threads"] < probing; }));
 }
 
 // Without probing a trial call would wait for a connect every 100 ms.
@@ -105,14 +106,15 @@ TEST_F(Probing, ABlackHoleCostsNoCallAnythingAfterTheFirst)
 {
   FakeServer late(AnswerWith("late"), FakeServer::kLate);
   Client     client(dir_, Probed({late.Address(), good_.Address()}, "50",
-                                 {"ORBfolbEject=100:100"}));
+                                 {"ORBfolbEject=100:100",
+                                  "ORBfolbConnectTimeOutPeriod=600"}));
   client.Open(good_.IorOf(kFakeKey));
   EXPECT_EQ("good=4", client.Call("0", "whoami", 4).text);
   client.Connects();
-  const Calls calls = client.During("0", "whoami", 1500, 2);
+  const Calls calls = client.During("0", "whoami", 2000, 2);
   EXPECT_EQ(0, calls.Errors()) << calls.text;
-  EXPECT_LE(calls.max, 150 * kSlow) << calls.text;
-  EXPECT_GE(client.Connects()[late.Number()], 3);
+  EXPECT_LE(calls.max, 400) << calls.text;
+  EXPECT_GE(client.Connects()[late.Number()], 2);
   late.Open();
   EXPECT_TRUE(Returns(client, "late"));
 }
@@ -123,12 +125,13 @@ TEST_F(Probing, ABlackHoleCostsNothingBelowShortDeadlinesEither)
 {
   BlackHole hole;
   Client    client(dir_, Probed({hole.Address(), good_.Address()}, "50",
-                                {"ORBclientCallTimeOutPeriod=400"}));
+                                {"ORBfolbConnectTimeOutPeriod=5000",
+                                 "ORBclientCallTimeOutPeriod=1200"}));
   client.Open(good_.IorOf(kFakeKey));
   EXPECT_EQ("good=4", client.Call("0", "whoami", 4).text);
   const Calls calls = client.During("0", "whoami", 2500, 2);
   EXPECT_EQ(0, calls.Errors()) << calls.text;
-  EXPECT_LE(calls.max, 100 * kSlow) << calls.text;
+  EXPECT_LE(calls.max, 400) << calls.text;
 }
 
 TEST_F(Probing, AnyAnswerToALocateRequestForAKnownKeyWillDo)
@@ -197,6 +200,9 @@ TEST_F(Probing, BlackHolesDoNotHoldUpTheOthers)
   EXPECT_TRUE(Returns(client, "A", 1500));
 }
 
+// ThreadSanitizer dies where a forked child's new thread gets the identifier
+// of one that was the parent's only ("dup thread with used id").
+#ifndef __SANITIZE_THREAD__
 TEST_F(Probing, AForkedChildProbesToo)
 {
   FakeServer late(AnswerWith("late"), FakeServer::kLate);
@@ -210,6 +216,7 @@ TEST_F(Probing, AForkedChildProbesToo)
   EXPECT_TRUE(Has(child, " exit 0")) << child;
   EXPECT_TRUE(Returns(client, "late"));
 }
+#endif
 
 TEST_F(Probing, ShutdownWhileAProbeHangs)
 {

@@ -230,7 +230,7 @@ TEST_F(Rewrite, IsLoggedAtLevelTen)
 {
   auto client = Begin(From(dead_.Number()) + "=" + To(a_.Number()) + "," +
                           From(b_.Number()) + "=drop",
-                      {"ORBtraceLevel=10"});
+                      {"ORBtraceLevel=10", "ORBtraceTime=0"});
   folbtest::Ior ior = DecodeIor(AtForeign(dead_.Number()));
   ior.profiles[0].alternates = {{kForeign, b_.Number()}};
   client->Open(ior.Text());
