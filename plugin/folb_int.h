@@ -394,7 +394,8 @@ void folb_context_settle_locked(struct folb_call *call, uint64_t now_ms);
 uint64_t folb_now_us(const struct folb_engine *engine);
 /* 0: unknown. */
 double folb_latency_us(const struct folb_endpoint *ep, uint64_t now_us);
-void   folb_latency_sample(struct folb_endpoint *ep, double us, uint64_t now_us);
+void   folb_latency_sample(struct folb_endpoint *ep, double us,
+                           uint64_t now_us);
 /* An attempt under a policy that uses latencies has ended: not well; by the
  * outcome. */
 void               folb_latency_penalise(struct folb_call *call);
