@@ -84,8 +84,7 @@ TEST_F(Configuration, KeysOfLaterVersionsSayNotYet)
         "folbRetryBudget=off", "folbSubset=2", "folbRewrite=a=b",
         "folbDnsServers=a:1", "folbConnectRace=5", "folbFolb=off",
         "folbServer=x", "folbServerPOAs=x", "folbFastPath=off", "folbSpin=3",
-        "folbStats=/tmp", "folbControl=/tmp", "folbPolicy=least-request",
-        "folbPolicy=peak-ewma", "folbEndpoints=b~127.0.0.1:5",
+        "folbStats=/tmp", "folbControl=/tmp", "folbEndpoints=b~127.0.0.1:5",
         "folbEndpoints=v~127.0.0.1:5"}) {
     const std::string said = Refusal({std::string("ORB") + setting});
     EXPECT_TRUE(Has(said, "not yet")) << setting << ": " << said;
