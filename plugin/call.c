@@ -75,7 +75,7 @@ static inline struct folb_turns *turns_at_hand(const struct folb_ref *ref,
 /* How many calls of a thread are timed within one millisecond: two readings of
  * a clock cost more than the rest of a pick, and a call that takes long is the
  * first one of its millisecond soon enough. */
-#define READINGS_MAX 4u
+#define READINGS_MAX 2u
 
 /* True: read just now. */
 static bool turns_clock(struct folb_turns *turns, uint64_t now_ms)
@@ -137,7 +137,7 @@ begin_by_policy(struct folb_call *call, struct folb_turns *turns,
     return begin_slow(call, call->endpoint, in.cursor != NULL, now_ms);
   if (read)
     folb_latency_begin(call, in.now_us);
-  else if (timed && folb_latency_us(call->endpoint, in.now_us) == 0)
+  else if (timed && folb_latency_unknown(call->endpoint))
     folb_latency_begin(call, folb_now_us(tier->engine));
   return FOLB_OK;
 }

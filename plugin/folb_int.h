@@ -302,6 +302,10 @@ void folb_context_settle_locked(struct folb_call *call, uint64_t now_ms);
 
 /* latency.c */
 uint64_t folb_now_us(const struct folb_engine *engine);
+static inline bool folb_latency_unknown(const struct folb_endpoint *ep)
+{
+  return atomic_load_explicit(&ep->latency, memory_order_relaxed) == 0;
+}
 /* 0: unknown. */
 double folb_latency_us(const struct folb_endpoint *ep, uint64_t now_us);
 void   folb_latency_sample(struct folb_endpoint *ep, double us,

@@ -55,6 +55,8 @@ static double decay(double us)
   const double x = us * (LOG2_E / DECAY_US);
   double       f;
 
+  if (us == 0)
+    return 1;
   if (x >= 62)
     return 0;
   f = x - (double)(unsigned)x;

@@ -44,4 +44,17 @@ TEST_F(Preload, AProcessThatNeverCallsOrbInitIsLeftAlone)
   EXPECT_EQ(plain.output, with.output);
 }
 
+TEST_F(Preload, APolicyInAnObjectOfItsOwn)
+{
+  Cluster servers(dir_, 3);
+  Strings env = Config("test-backwards", servers.Endpoints());
+  env.push_back(PluginEnv()[0] + ":" FOLB_TEST_POLICY);
+  Client client(dir_, env, {}, Load::kPlain);
+  client.Open(servers.Ior());
+  EXPECT_EQ("A=10 B=10 C=10", client.Call("0", "whoami", 30).text);
+  // Without the object its name means nothing.
+  EXPECT_NE("exit 0", RunProgram({FOLB_TEST_CLIENT},
+                                 With(Config("test-backwards", ""))).status);
+}
+
 } // namespace folbtest

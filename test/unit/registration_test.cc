@@ -3,6 +3,7 @@
 // The table of policies, and policies that are each wrong in one way.
 #include "folb_fixture.h"
 
+#include <dlfcn.h>
 #include <set>
 
 namespace {
@@ -20,6 +21,8 @@ enum folb_status BadInit(void *, const folb_policy_view *)
 }
 
 size_t SomeState(const folb_policy_view *) { return 16; }
+
+size_t SomeCursor(const void *, const folb_policy_view *) { return 16; }
 
 folb_policy_ops Ops(const char *name)
 {
@@ -49,9 +52,12 @@ TEST(RegistrationTest, RefusesEachMistakeWithAMessageOfItsOwn)
   ops.size = sizeof(ops) - 1;
   refuse(ops, FOLB_EINVAL);
   refuse(Ops(nullptr), FOLB_EINVAL);
+  ops             = Ops("test-refused");
+  ops.cursor_size = SomeCursor;
+  refuse(ops, FOLB_EINVAL);
   refuse(Ops("ordered"), FOLB_EEXIST);
   refuse(Ops("none"), FOLB_EEXIST);
-  EXPECT_EQ(5u, messages.size());
+  EXPECT_EQ(6u, messages.size());
   refuse(Ops(""), FOLB_EINVAL);
   refuse(Ops("Upper"), FOLB_EINVAL);
   EXPECT_EQ(FOLB_EINVAL, folb_policy_register(nullptr, &err));
@@ -94,6 +100,38 @@ TEST_F(OutOfTreeTest, NotWhileAnEngineExists)
   folb_error                   err;
   EXPECT_EQ(FOLB_EINVAL, folb_policy_register(&late, &err));
   EXPECT_NE(nullptr, std::strstr(err.msg, "too late"));
+}
+
+// policy_object.c: compiled with the public headers alone, it registers itself.
+TEST_F(EngineTest, APolicyInAnObjectOfItsOwn)
+{
+  ASSERT_EQ(nullptr, folb_policy_find("test-backwards"));
+  void *object = dlopen(FOLB_TEST_POLICY, RTLD_NOW); // stays: it is registered
+  ASSERT_NE(nullptr, object) << dlerror();
+  ASSERT_NE(nullptr, folb_policy_find("test-backwards"));
+  Make("test-backwards", "A,B,C");
+  Ref               ref   = Open("A");
+  const std::string three = Picks(ref, 3);
+  EXPECT_EQ("ABC", Sorted(three));
+  EXPECT_EQ(three + three, Picks(ref, 6));
+  EXPECT_EQ(three.substr(0, 1), Invoke(ref, {}, FOLB_CALL_LOCATE));
+  // It sees the load: three calls stay open at each, two at most.
+  std::vector<folb_call> calls(6);
+  std::string            letters;
+  for (folb_call &call : calls) {
+    ASSERT_EQ(FOLB_OK, Begin(&call, ref));
+    letters += Letter(call.endpoint);
+    if (letters.back() == 'A')
+      continue;
+    folb_call_succeeded(&call, host_.now());
+  }
+  EXPECT_EQ("A:2 B:2 C:2", Histogram(letters));
+  EXPECT_EQ(std::string::npos, Picks(ref, 6).find('A'));
+  for (size_t i = 0; i < calls.size(); ++i)
+    if (letters[i] == 'A')
+      folb_call_succeeded(&calls[i], host_.now());
+  EXPECT_NE(std::string::npos, Picks(ref, 6).find('A'));
+  EXPECT_EQ("!ABC", Sorted(Invoke(ref, Down("ABC"))));
 }
 
 TEST(PolicyTableTest, ListsTheBuiltInOnesInOrder)
