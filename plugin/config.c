@@ -262,7 +262,7 @@ bool folb_config_active(const struct folb_config *config)
 {
   return config != NULL && config->policy != NULL &&
          (config->policy_set || config->endpoints_set ||
-          config->endpoints_file[0] != '\0');
+          config->endpoints_file[0] != '\0' || config->lookups != NULL);
 }
 
 bool folb_config_per_request(const struct folb_config *config,

@@ -276,6 +276,8 @@ struct folb_engine {
   uint64_t               refs; /* 1 of the host, 1 a reference               */
   uint32_t               random[4];
   bool                   ever_member;
+  uint32_t               expected; /* first answers of sources to come       */
+  uint64_t               expected_ms; /* when the first was expected         */
   uint32_t              *scratch; /* room for the largest view               */
   uint32_t               n_scratch;
   struct folb_cluster   *clusters; /* configured, in order of appearance     */
@@ -397,6 +399,9 @@ uint64_t folb_hosts_until_locked(const struct folb_engine *engine);
 /* The endpoint that is or was a member and has the address by text or by
  * what names resolve to, or NULL. */
 struct folb_endpoint *folb_host_match_locked(struct folb_endpoint *ep);
+
+/* source.c */
+uint64_t folb_expected_until_locked(const struct folb_engine *engine);
 
 /* cluster.c */
 struct folb_cluster *folb_cluster_new(struct folb_engine           *engine,

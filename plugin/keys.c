@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#include "address.h"
 #include "members.h"
 
 #define DAY_MS   86400000u
@@ -39,10 +38,11 @@ static const struct folb_key_spec specs[] = {
     {KEY("folbControl", "", "a directory, or nothing",
          "directory of the control socket of each process", false, true),
      FOLB_FORM_PATH, 0, 0, NULL, NO_FIELD},
-    {KEY("folbDnsServers", "", "host:port, comma separated, or nothing",
+    {KEY("folbDnsServers", "",
+         "host:port, host a numeric address, comma separated, or nothing",
          "servers used by dns: and dns-srv: sources; empty = the system's",
-         true, true),
-     FOLB_FORM_SERVERS, 0, 0, NULL, NO_FIELD},
+         true, false),
+     FOLB_FORM_SERVERS, 0, 0, NULL, FIELD(dns_servers)},
     {KEY("folbEject", "5000:300000",
          "first:max, each 1..86400000 ms, first not above max; 0:0 = never",
          "ms an endpoint is avoided after a failed connect, doubling up to "
@@ -119,11 +119,11 @@ static const struct folb_key_spec specs[] = {
     {KEY("folbResolve", "",
          "dns:host:port, dns-srv:name, naming:corbaname, comma separated, or "
          "nothing",
-         "further sources of endpoints", true, true),
-     FOLB_FORM_SOURCES, 0, 0, NULL, NO_FIELD},
+         "further sources of endpoints", true, false),
+     FOLB_FORM_LOOKUPS, 0, 0, NULL, FIELD(lookups)},
     {KEY("folbResolveInterval", "30000", "1..86400000 ms",
-         "ms between refreshes of folbResolve", false, true),
-     FOLB_FORM_NUMBER, 1, DAY_MS, NULL, NO_FIELD},
+         "ms between refreshes of folbResolve", false, false),
+     FOLB_FORM_NUMBER, 1, DAY_MS, NULL, FIELD(resolve_interval_ms)},
     {KEY("folbRetry", "0",
          "0 = one pass; initial:max:backoff[:maxsingle], initial 1..86400000 "
          "ms, max initial..86400000 ms, backoff 0..10000 %, maxsingle "
@@ -295,83 +295,4 @@ size_t folb_numbers_read(struct folb_slice s, uint32_t *numbers, size_t max)
       return 0;
   } while (separator != '\0');
   return n;
-}
-
-static bool server_check(struct folb_slice s, struct folb_text *why)
-{
-  struct folb_address a;
-
-  if (folb_slice_begins(s, "giop:")) {
-    folb_text_add(why, "is no host:port");
-    return false;
-  }
-  return folb_address_read(s, &a, why);
-}
-
-static bool source_check(struct folb_slice s, struct folb_text *why)
-{
-  struct folb_address a;
-
-  if (folb_slice_begins(s, "dns:"))
-    return server_check(folb_slice_of(s.at + 4, s.len - 4), why);
-  if (folb_slice_begins(s, "dns-srv:"))
-    return folb_host_read(folb_slice_of(s.at + 8, s.len - 8), &a, why);
-  if (folb_slice_begins(s, "naming:") && s.len > 7)
-    return true;
-  folb_text_add(why, "is no source");
-  return false;
-}
-
-static bool source_begins(struct folb_slice s)
-{
-  s = folb_slice_trim(s);
-  return folb_slice_begins(s, "dns:") || folb_slice_begins(s, "dns-srv:") ||
-         folb_slice_begins(s, "naming:");
-}
-
-/* A corbaname holds commas: one separates only ahead of a source. */
-static struct folb_slice source_cut(struct folb_slice *rest, char *separator)
-{
-  struct folb_slice s = *rest;
-  size_t            i;
-
-  for (i = 0; i < s.len; ++i)
-    if (s.at[i] == ',' &&
-        source_begins(folb_slice_of(s.at + i + 1, s.len - i - 1)))
-      break;
-  *separator = i < s.len ? ',' : '\0';
-  rest->at   = s.at + i + (i < s.len);
-  rest->len  = s.len - i - (i < s.len);
-  s.len      = i;
-  return folb_slice_trim(s);
-}
-
-void folb_later_check(const struct folb_key_spec *spec, struct folb_slice s,
-                      struct folb_mistakes *m)
-{
-  char             buf[200];
-  struct folb_text why;
-  char             separator = '\0';
-
-  do {
-    struct folb_slice part = s;
-    bool              ok;
-
-    folb_text_init(&why, buf, sizeof(buf));
-    switch (spec->form) {
-    case FOLB_FORM_SOURCES:
-      part = source_cut(&s, &separator);
-      ok   = source_check(part, &why);
-      break;
-    case FOLB_FORM_SERVERS:
-      part = folb_slice_cut(&s, ",", &separator);
-      ok   = server_check(part, &why);
-      break;
-    default:
-      ok = folb_name_valid(part, &why);
-    }
-    if (!ok)
-      folb_mistakes_add(m, FOLB_EINVAL, 0, "%s: %s", folb_quote(part).text,
-                        buf);
-  } while (separator != '\0');
 }

@@ -307,7 +307,8 @@ static enum folb_managed decide_locked(struct folb_ref *ref, bool settle,
     managed = FOLB_MANAGED;
   if (managed == FOLB_MANAGED)
     return managed;
-  open = own_open(ref) || folb_hosts_open_locked(ref->engine);
+  open = ref->engine->expected != 0 || own_open(ref) ||
+         folb_hosts_open_locked(ref->engine);
   if (open && !settle)
     return FOLB_UNDECIDED;
   if (!ref->fixed)
@@ -369,11 +370,14 @@ enum folb_managed folb_ref_settle_locked(struct folb_ref    *ref,
 
 uint64_t folb_ref_names_until(struct folb_ref *ref)
 {
-  uint64_t until;
+  uint64_t until, sources;
   uint32_t i;
 
   folb_lock(ref->engine);
-  until = folb_hosts_until_locked(ref->engine);
+  until   = folb_hosts_until_locked(ref->engine);
+  sources = folb_expected_until_locked(ref->engine);
+  if (sources > until)
+    until = sources;
   for (i = 0; i < ref->n_own; i++) {
     const struct folb_host *host = ref->own[i].ep->host;
 

@@ -348,3 +348,32 @@ bool folb_engine_lists(struct folb_engine        *engine,
   folb_unlock(engine);
   return listed;
 }
+
+/* ---- first answers ---------------------------------------------------------
+ */
+
+void folb_engine_expect(struct folb_engine *engine, uint32_t n)
+{
+  uint64_t now_ms = folb_now(engine);
+
+  folb_lock(engine);
+  if (engine->expected == 0)
+    engine->expected_ms = now_ms;
+  engine->expected += n;
+  folb_generation_locked(engine);
+  folb_unlock(engine);
+}
+
+void folb_engine_answered(struct folb_engine *engine)
+{
+  folb_lock(engine);
+  if (engine->expected != 0)
+    engine->expected--;
+  folb_generation_locked(engine);
+  folb_unlock(engine);
+}
+
+uint64_t folb_expected_until_locked(const struct folb_engine *engine)
+{
+  return engine->expected != 0 ? engine->expected_ms + FOLB_FIRST_ANSWER_MS : 0;
+}

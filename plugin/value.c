@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "lookup.h"
 #include "members.h"
 #include "pattern.h"
 #include "rewrite.h"
@@ -86,6 +87,33 @@ static void rewrites_free(const struct folb_env *env, void *p)
   folb_rewrites_free(env, (struct folb_rewrites *)p);
 }
 
+static enum folb_status lookups_copy(const struct folb_env *env,
+                                     const void *from, void **out)
+{
+  struct folb_lookups *copy;
+  enum folb_status     status =
+      folb_lookups_copy(env, (const struct folb_lookups *)from, &copy);
+
+  *out = copy;
+  return status;
+}
+
+static enum folb_status servers_copy(const struct folb_env *env,
+                                     const void *from, void **out)
+{
+  struct folb_servers *copy;
+  enum folb_status     status =
+      folb_servers_copy(env, (const struct folb_servers *)from, &copy);
+
+  *out = copy;
+  return status;
+}
+
+static void block_free(const struct folb_env *env, void *p)
+{
+  folb_free(env, p);
+}
+
 /* By form; the others own nothing. */
 static const struct owner {
   enum folb_status (*copy)(const struct folb_env *env, const void *from,
@@ -96,6 +124,8 @@ static const struct owner {
     [FOLB_FORM_OPERATIONS] = {patterns_copy, patterns_free},
     [FOLB_FORM_PATTERNS]   = {patterns_copy, patterns_free},
     [FOLB_FORM_REWRITES]   = {rewrites_copy, rewrites_free},
+    [FOLB_FORM_LOOKUPS]    = {lookups_copy, block_free},
+    [FOLB_FORM_SERVERS]    = {servers_copy, block_free},
 };
 
 bool folb_owned(const struct folb_key_spec *spec)
@@ -279,6 +309,17 @@ static enum folb_status patterns_read(struct folb_value      *v,
   return status;
 }
 
+static void name_check(struct folb_value *v)
+{
+  char             buf[200];
+  struct folb_text why;
+
+  folb_text_init(&why, buf, sizeof(buf));
+  if (!folb_name_valid(v->text, &why))
+    folb_mistakes_add(&v->mistakes, FOLB_EINVAL, 0, "%s: %s",
+                      folb_quote(v->text).text, buf);
+}
+
 enum folb_status folb_value_read(struct folb_value *v)
 {
   if (v->text.len == 0) {
@@ -297,6 +338,11 @@ enum folb_status folb_value_read(struct folb_value *v)
   case FOLB_FORM_REWRITES:
     return folb_rewrites_read(v->env, v->text, &v->next->rewrites,
                               &v->mistakes);
+  case FOLB_FORM_LOOKUPS:
+    return folb_lookups_read(v->env, v->text, &v->next->lookups, &v->mistakes);
+  case FOLB_FORM_SERVERS:
+    return folb_servers_read(v->env, v->text, &v->next->dns_servers,
+                             &v->mistakes);
   case FOLB_FORM_POLICY:
     policy_read(v);
     break;
@@ -319,7 +365,7 @@ enum folb_status folb_value_read(struct folb_value *v)
     path_check(v);
     break;
   default:
-    folb_later_check(v->spec, v->text, &v->mistakes);
+    name_check(v);
   }
   return FOLB_OK;
 }

@@ -57,6 +57,7 @@ folb_engine_config(const struct folb_engine *engine);
 enum folb_source {
   FOLB_SOURCE_ENDPOINTS = 0, /* folbEndpoints, or the C API in its place    */
   FOLB_SOURCE_FILE      = 1,
+  FOLB_SOURCE_RESOLVE   = 2, /* folbResolve, all of it                      */
   FOLB_SOURCE_COUNT
 };
 /* Replaces what a source lists (NULL: nothing); list is copied.  Members
@@ -69,6 +70,12 @@ folb_engine_set_source(struct folb_engine *engine, enum folb_source source,
 /* In the child of a fork: chooses the subset (folbSubset) of this process, if
  * that is still to be done.  Cheap otherwise. */
 FOLB_API void folb_engine_reselect(struct folb_engine *engine);
+/* n more first answers of sources are to come: until then, a second at most,
+ * a reference that matches no member is undecided. */
+FOLB_API void folb_engine_expect(struct folb_engine *engine, uint32_t n);
+/* One of them has come, after what it lists was set; that there is nothing
+ * to set is an answer too. */
+FOLB_API void folb_engine_answered(struct folb_engine *engine);
 /* Grows whenever members or names change; see folb_ref_managed(). */
 FOLB_API uint64_t folb_engine_generation(const struct folb_engine *engine);
 
@@ -227,7 +234,8 @@ FOLB_API void             folb_ref_release(struct folb_ref *ref);
 
 enum folb_managed {
   FOLB_UNMANAGED = 0, /* by all that is known now                           */
-  FOLB_UNDECIDED = 1, /* names of its own or of members are not answered    */
+  FOLB_UNDECIDED = 1, /* names of its own or of members, or sources, have
+                         not answered                                       */
   FOLB_MANAGED   = 2  /* for ever                                           */
 };
 /* Whether the engine chooses for the reference: one of its addresses is or
@@ -246,8 +254,8 @@ FOLB_API bool folb_ref_balanced(struct folb_ref *ref);
  * the cluster when ep is a member the reference does not name. */
 FOLB_API uint32_t folb_ref_profile(const struct folb_ref      *ref,
                                    const struct folb_endpoint *ep);
-/* Until when names that leave it undecided may be waited for: 1 s from when
- * each was first asked for; 0: there are none. */
+/* Until when the names and sources that leave it undecided may be waited for:
+ * 1 s from when each was first asked for; 0: there are none. */
 FOLB_API uint64_t folb_ref_names_until(struct folb_ref *ref);
 /* The same when nobody waits for names any longer: by what is known now. */
 FOLB_API enum folb_managed folb_ref_settle(struct folb_ref *ref);

@@ -75,6 +75,29 @@ enum folb_grain {
                              endpoint of its own                            */
 };
 
+/* One entry of folbResolve. */
+enum folb_lookup_kind {
+  FOLB_LOOKUP_DNS    = 0, /* dns:host:port, a member for every A or AAAA    */
+  FOLB_LOOKUP_SRV    = 1, /* dns-srv:name                                   */
+  FOLB_LOOKUP_NAMING = 2  /* naming:corbaname of a context                  */
+};
+struct folb_lookup {
+  enum folb_lookup_kind kind;
+  const char           *text; /* the entry as written                       */
+  struct folb_address   address; /* dns: host and port; dns-srv: the name
+                                    as host                                 */
+};
+struct folb_lookups {
+  uint32_t            n;
+  size_t              octets; /* of all texts                               */
+  struct folb_lookup *list;
+};
+/* folbDnsServers; hosts are numeric. */
+struct folb_servers {
+  uint32_t             n;
+  struct folb_address *list;
+};
+
 #define FOLB_OFF UINT32_MAX /* "off" or "never" of a key that is a number */
 
 struct folb_policy_ops; /* folb_policy.h */
@@ -113,6 +136,9 @@ struct folb_config {
   uint32_t subset;            /* members used of each cluster; 0: all       */
   struct folb_patterns *per_request; /* of folbPerRequest; NULL if empty    */
   struct folb_rewrites *rewrites;    /* of folbRewrite; NULL if empty       */
+  uint32_t              resolve_interval_ms;
+  struct folb_lookups  *lookups;     /* of folbResolve; NULL if empty       */
+  struct folb_servers  *dns_servers; /* NULL: the system's                  */
 };
 
 FOLB_API enum folb_status folb_config_new(const struct folb_env *env,

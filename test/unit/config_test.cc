@@ -165,7 +165,8 @@ TEST_F(ConfigTest, EachAllocationMayFail)
   const std::pair<const char *, const char *> values[] = {
       {"folbEndpoints", "x@a:1,b:1;c:1"}, {"folbIdempotent", "*#ping"},
       {"folbEndpointsFile", "/etc/x"},    {"folbSeed", "7"},
-      {"folbPolicy", "ordered"},          {"folbServerPOAs", "*"}};
+      {"folbPolicy", "ordered"},          {"folbServerPOAs", "*"},
+      {"folbResolve", "dns:a:1"},         {"folbDnsServers", "10.0.0.1:53"}};
   for (const auto &v : values) {
     const std::string before = Get(v.first);
     EXPECT_LT(0u, host_.FailEachAlloc([&] {
@@ -178,7 +179,7 @@ TEST_F(ConfigTest, EachAllocationMayFail)
       return status;
     })) << v.first;
   }
-  EXPECT_LT(7u, host_.FailEachAlloc([&] {
+  EXPECT_LT(11u, host_.FailEachAlloc([&] {
     folb_config      *copy   = nullptr;
     const folb_status status = folb_config_copy(config_, &copy);
     EXPECT_EQ(status == FOLB_OK, copy != nullptr);
