@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The key table; README, dumps, parser and messages all follow it.  Also the
- * forms that only keys of later versions have: they are checked already, so
- * that a value which a later version refuses is refused by this one too.
+ * The key table; README, dumps, parser and messages all follow it.
  */
 #include "keys.h"
 

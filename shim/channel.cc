@@ -43,6 +43,22 @@ void EndpointRope::abandon()
   pd_nwaiting = 0;
 }
 
+void EndpointRope::cut(const omniCallDescriptor& call)
+{
+  omni_tracedmutex_lock lock(*omni::omniTransportLock);
+  for (auto* r = ropes.next; r != &ropes; r = r->next) {
+    auto& strands =
+        static_cast<omni::giopRope*>(r)->*(&EndpointRope::pd_strands);
+    for (auto* s = strands.next; s != &strands; s = s->next) {
+      auto& strand = *static_cast<omni::giopStrand*>(s);
+      for (auto* c = strand.clients.next; c != &strand.clients; c = c->next)
+        if (static_cast<omni::GIOP_C*>(c)->calldescriptor() == &call &&
+            strand.connection)
+          strand.connection->Shutdown();
+    }
+  }
+}
+
 void EndpointRope::filterAndSortAddressList()
 {
   pd_addresses_order.push_back(0);

@@ -75,6 +75,8 @@ class EndpointRope final : public omni::giopRope {
   // In the child of a fork: forgets the connections, which are the parent's.
   // Caller holds omniTransportLock.
   void abandon();
+  // Shuts down the connection that a call is using, whatever its rope.
+  static void cut(const omniCallDescriptor& call);
   const omni::giopAddress* notifyCommFailure(const omni::giopAddress* address,
                                              CORBA::Boolean) override
   {

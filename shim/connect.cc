@@ -3,6 +3,7 @@
 // How a channel connects: names resolved, client transport rules applied,
 // every address of the endpoint in turn within one connect cap.
 #include "channel.h"
+#include "own.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -213,7 +214,7 @@ omni::giopActiveConnection* Channel::connect(CORBA::ULong strand_flags,
                                              bool&        timed_out)
 {
   Attempt& attempt = *current_attempt;
-  background_ensure(runtime_);
+  runtime_.ensure_background();
   // Chosen before another thread found it dead: once is enough for that.
   if (attempt.call && folb_call_ejected(attempt.call, now_ms())) {
     attempt.connect = FOLB_OUTCOME_EJECTED_MEANWHILE;
@@ -224,6 +225,8 @@ omni::giopActiveConnection* Channel::connect(CORBA::ULong strand_flags,
           ? folb_call_cap(attempt.call, now_ms(), app_connect_ms())
           : folb_cap{attempt.until, FOLB_OUTCOME_CONNECT_FAILED, false};
   bool        late = false, failed = false;
+  if (OwnCalls::current() && cap.until_ms > now_ms() + own_connect_ms)
+    cap = {now_ms() + own_connect_ms, FOLB_OUTCOME_CONNECT_CUT, false};
   AddressList list = addresses(cap.until_ms, late, failed);
   if (!list.empty()) {
     prefer_last_good(list);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "identity.h"
+#include "own.h"
 #include "profiles.h"
 #include "use.h"
 
@@ -117,6 +118,7 @@ void Identity::loseRef(omniObjRef* objref)
   // The ORB shuts down under a call that may sleep: it waits for us.
   if (objref) {
     abandoned_.store(true);
+    OwnCalls::interrupt(*this);
     runtime_.wake_all();
   }
 }
@@ -146,6 +148,13 @@ bool Identity::managed(omniCallDescriptor& call)
   const uint32_t changes = runtime_.changes();
   folb_engine_reselect(runtime_.engine());
   folb_managed   state   = folb_ref_managed(reference_->ref(), true);
+  if (OwnCalls* own = OwnCalls::current()) {
+    own->begin(*this, call);
+    return state == FOLB_MANAGED ||
+           folb_ref_settle(reference_->ref()) == FOLB_MANAGED;
+  }
+  if (state != FOLB_MANAGED)
+    runtime_.ensure_background();
   if (state == FOLB_UNDECIDED && wait_for_names(call))
     state = FOLB_MANAGED;
   if (reference_->balanced())

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "own.h"
 #include "reference.h"
 
 #include <cstring>
@@ -262,9 +263,12 @@ bool Reference::open(const char* target_id)
                     : FOLB_ORIGIN_FRESH;
   spec.per_request = balanced_;
   spec.fixed       = transient_;
-  // As if the others were there: one that is left is tried.
-  spec.always = (some_unusable_ && !transient_ && !own.empty()) ||
-                some_rewritten_;
+  // As if the others were there: one that is left is tried. Our own calls can
+  // be ended, and their connects limited, on channels of ours only.
+  spec.always =
+      (((some_unusable_ && !transient_) || OwnCalls::current()) &&
+       !own.empty()) ||
+      some_rewritten_;
   // With all addresses dropped there is nothing to try: not left to the ORB.
   if (some_rewritten_ && own.empty())
     spec.fixed = true;

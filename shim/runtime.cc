@@ -9,6 +9,7 @@
 #include "channel.h"
 #include "connection.h"
 #include "orb.h"
+#include "own.h"
 
 namespace omnifolb {
 
@@ -82,6 +83,10 @@ bool Runtime::start(const folb_config& config)
   env.endpoint_release = endpoint_release;
   env.event = [](void* arg, const folb_event* event) {
     prober_note_event(*static_cast<Runtime*>(arg), event->type);
+    if ((event->type == FOLB_EVENT_EJECTED ||
+         event->type == FOLB_EVENT_AVOIDED) &&
+        !OwnCalls::current())
+      sources_refresh();
     api_event(event);
   };
   folb_error error{};
@@ -104,6 +109,7 @@ bool Runtime::start(const folb_config& config)
                            config.endpoints);
   }
   watcher_start(*runtime);
+  sources_start(*runtime);
   return true;
 }
 
@@ -119,6 +125,8 @@ void Runtime::stop()
       runtime->changed_.wait(UINT64_MAX);
   }
   watcher_stop();
+  sources_stop();
+  OwnCalls::end_watch();
   prober_stop(*runtime);
   folb_engine_release(runtime->engine_);
   runtime->collect_now(true);
@@ -173,6 +181,19 @@ void Runtime::note_balance(const char* type_id, const char* reason)
   log(FOLB_LOG_STATE, "references of type %s are %sbalanced per request%s%s",
       *type_id ? type_id : "(none)", reason ? "not " : "", reason ? ": " : "",
       reason ? reason : "");
+}
+
+void Runtime::restart_background()
+{
+  {
+    Guard guard(shim_lock);
+    if (!background_lost_)
+      return;
+    background_lost_ = false;
+    watcher_restart();
+    sources_restart(*this);
+  }
+  prober_ensure(*this);
 }
 
 void Runtime::wake_all()
@@ -311,8 +332,11 @@ void Runtime::after_fork(bool child)
     Connection::abandon_all();
     resolver_after_fork_in_child();
     watcher_after_fork_in_child();
+    sources_after_fork_in_child();
+    OwnCalls::forget();
     prober_after_fork_in_child();
     if (runtime) {
+      runtime->background_lost_ = true;
       runtime->changed_.reset();
       runtime->note_change(); // calls look whether anything is to be done anew
       runtime->pins_ = 0; // of threads that are not here

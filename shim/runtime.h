@@ -100,6 +100,13 @@ class Runtime {
   // folbPerRequest lists are balanced so (NULL), or why they are not.
   void note_balance(const char* type_id, const char* reason);
 
+  // Starts again the threads that a fork has ended; cheap.
+  void ensure_background()
+  {
+    if (background_lost_.load(std::memory_order_relaxed))
+      restart_background();
+  }
+
   // Keeps the runtime from stopping, for threads that are no call of it.
   class Pin {
    public:
@@ -146,6 +153,7 @@ class Runtime {
   static void endpoint_ejected(void*, void* user);
   static void endpoint_release(void*, void* user);
   void        collect_now(bool all);
+  void        restart_background();
 
   static std::atomic<Runtime*> current_;
 
@@ -155,6 +163,7 @@ class Runtime {
   uint64_t           idle_check_ms_;
   Signal             changed_;
   std::atomic<uint32_t> changes_{1};
+  std::atomic<bool>     background_lost_{false}; // in a child of a fork
 
   // Under shim_lock.
   unsigned pins_ = 0;
@@ -181,6 +190,8 @@ void warn_of_duplicates(const char* key, const folb_member_list& list);
 void resolve_host(unsigned runtime_serial, const char* host);
 void resolver_after_fork_in_child();
 
+// ---- background.cc
+
 // A thread without the application's signals; thread NULL: detached.
 bool start_thread(void* (*function)(void*), void* arg, pthread_t* thread);
 
@@ -190,8 +201,19 @@ bool start_thread(void* (*function)(void*), void* arg, pthread_t* thread);
 void watcher_start(Runtime& runtime);
 void watcher_stop();
 void watcher_after_fork_in_child();
-// Starts again what a fork has ended; cheap.
-void background_ensure(Runtime& runtime);
+void watcher_restart(); // if a fork has ended it; under shim_lock
+
+// ---- sources.cc: folbResolve
+
+// Begins to look up, if the key is set.
+void sources_start(Runtime& runtime);
+void sources_stop();
+// Looks up again, at most once a second: an endpoint has failed.
+void sources_refresh();
+// Ends waits of the threads for them to see what has changed.
+void sources_wake();
+void sources_after_fork_in_child();
+void sources_restart(Runtime& runtime); // as watcher_restart()
 
 // ---- prober.cc: folbProbeInterval
 
