@@ -2,6 +2,7 @@
 #include "own.h"
 #include "reference.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "profiles.h"
@@ -144,15 +145,37 @@ void Reference::read_profile(CORBA::ULong index)
   if (!rewrite(profile.main))
     profile.main = folb_address{};
   profile.moved = !folb_address_equal(&written, &profile.main);
-  for (uint32_t i = 0; i < p.n_alternates; ++i)
-    if (rewrite(alternates[i]))
-      profile.alternates.push_back(alternates[i]);
-  if (CORBA::Long(index) == ior_.addr_selected_profile_index()) {
+  profile.alternates.assign(alternates, alternates + p.n_alternates);
+  const bool selected =
+      CORBA::Long(index) == ior_.addr_selected_profile_index();
+  if (selected)
+    add_components(written, profile.alternates);
+  auto& all = profile.alternates;
+  all.erase(std::remove_if(all.begin(), all.end(),
+                           [this](folb_address& a) { return !rewrite(a); }),
+            all.end());
+  if (selected) {
     folb_key_info key = folb_key_inspect(p.orb_type, p.key, p.key_len);
     transient_        = key.transient;
     omni_like_        = key.omni_like;
   }
   profiles_.push_back(std::move(profile));
+}
+
+// A corbaloc of several addresses, GIOP 1.0 unless it says otherwise, has them
+// in a profile of components. The ORB has read it with the selected profile.
+void Reference::add_components(const folb_address&        main,
+                               std::vector<folb_address>& alternates)
+{
+  folb_address a;
+  for (const omni::giopAddress* way : ior_.getIORInfo()->addresses())
+    if (is_kind(*way, FOLB_KIND_TCP) && canonical(*way, a) &&
+        !folb_address_equal(&a, &main) &&
+        std::none_of(alternates.begin(), alternates.end(),
+                     [&](const folb_address& there) {
+                       return folb_address_equal(&a, &there);
+                     }))
+      alternates.push_back(a);
 }
 
 // False: the address is dropped.

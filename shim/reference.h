@@ -91,6 +91,8 @@ class Reference {
   Reference(Runtime& runtime, omniIOR& ior) : runtime_(runtime), ior_(ior) {}
   bool       read();
   void       read_profile(CORBA::ULong index);
+  void       add_components(const folb_address&        main,
+                            std::vector<folb_address>& alternates);
   bool       rewrite(folb_address& address);
   Way        way(const Profile&           profile,
                  const omni::giopAddress& address) const;

@@ -300,6 +300,7 @@ static Commands AllCommands()
   };
   AddReferences(all);
   AddCalls(all);
+  AddNaming(all);
   AddProcess(all);
   AddSockets(all);
   AddApi(all);
