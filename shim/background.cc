@@ -48,15 +48,21 @@ void Background::stop()
   wake();
   if (running)
     pthread_join(thread_, nullptr);
-  if (int event = event_.exchange(-1); event >= 0)
-    close(event);
+  Guard guard(shim_lock);
+  close_event();
+}
+
+void Background::close_event()
+{
+  if (event_ >= 0)
+    close(event_);
+  event_ = -1;
 }
 
 void Background::forget()
 {
   running_ = false;
-  if (int event = event_.exchange(-1); event >= 0)
-    close(event);
+  close_event();
 }
 
 void Background::wake()

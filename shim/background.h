@@ -24,7 +24,8 @@ class Background {
   // In the child of a fork, where the thread is not; under shim_lock.
   void forget();
 
-  // Ends a wait() of the thread, now or when it next waits.
+  // Ends a wait() of the thread, now or when it next waits. While another
+  // thread may stop(): under shim_lock.
   void wake();
   // For the thread: waits for one of at most max_fds descriptors, for wake()
   // or until then. False: it is to end.
@@ -33,6 +34,8 @@ class Background {
   bool stopping() const { return stop_.load(); }
 
  private:
+  void close_event();
+
   bool              running_ = false; // under shim_lock
   pthread_t         thread_;
   std::atomic<bool> stop_{false};

@@ -284,6 +284,8 @@ Found Dns::members(Background& background, const std::vector<Target>& targets)
                        host_answered, &host.second.answers[i]);
     }
   drive(background);
+  for (auto k = known_.begin(); k != known_.end();)
+    k = hosts.count(k->first.first) ? std::next(k) : known_.erase(k);
   Found found;
   for (const Target& t : targets)
     add(found, t, hosts[t.host].answers);

@@ -104,7 +104,7 @@ class Naming final : public Lookup {
   Found run(Background& background) override;
 
  private:
-  struct Late {}; // time is up
+  struct Late {}; // time is up, or the ORB is gone
   bool wait_for_orb(Background& background) const;
   void read(Found& found);
   void read_context(Found& found);
@@ -134,7 +134,7 @@ bool Naming::wait_for_orb(Background& background) const
 template <class Var> void Naming::prepare(const Var& object) const
 {
   const uint64_t now = now_ms();
-  if (now >= deadline_)
+  if (now >= deadline_ || OwnCalls::orb_has_shut_down())
     throw Late();
   omniORB::setClientCallTimeout(object, CORBA::ULong(deadline_ - now));
 }

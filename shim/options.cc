@@ -242,8 +242,8 @@ void warn_about_options(bool active)
     return;
   s.warned_alone = true;
   log(FOLB_LOG_ERROR,
-      "%s: set, but without effect: folbEndpoints, folbEndpointsFile or "
-      "folbPolicy activates the plug-in",
+      "%s: set, but without effect: folbEndpoints, folbEndpointsFile, "
+      "folbResolve or folbPolicy activates the plug-in",
       names.c_str());
 }
 

@@ -59,15 +59,23 @@ bool same(const std::vector<folb_member>& a, const std::vector<folb_member>& b)
 }
 
 // As duplicates of folbEndpoints: the larger weight, a backup if all are.
-void merge(std::vector<folb_member>& into, const folb_member& member)
+std::vector<folb_member> merged(const std::vector<folb_member>& all)
 {
-  for (folb_member& there : into)
-    if (folb_address_equal(&there.address, &member.address)) {
-      there.weight = std::max(there.weight, member.weight);
-      there.backup = there.backup && member.backup;
-      return;
+  std::map<std::string, size_t> places;
+  std::vector<folb_member>      list;
+  for (const folb_member& m : all) {
+    char text[FOLB_ADDRESS_TEXT];
+    folb_address_format(&m.address, text, sizeof text);
+    const auto at = places.emplace(text, list.size());
+    if (at.second) {
+      list.push_back(m);
+      continue;
     }
-  into.push_back(member);
+    folb_member& there = list[at.first->second];
+    there.weight       = std::max(there.weight, m.weight);
+    there.backup       = there.backup && m.backup;
+  }
+  return list;
 }
 
 bool publish_list(Runtime& runtime, std::vector<folb_member>& members)
@@ -99,9 +107,8 @@ void publish(Runtime& runtime)
     s.publishing = true;
   }
   for (;;) {
-    std::vector<folb_member> merged;
+    std::vector<folb_member> all;
     unsigned                 answers = 0;
-    bool                     differs;
     {
       Guard guard(shim_lock);
       if (!s.changed) {
@@ -110,16 +117,16 @@ void publish(Runtime& runtime)
       }
       s.changed = false;
       for (Source* source : s.list) {
-        for (const folb_member& m : source->members)
-          merge(merged, m);
+        all.insert(all.end(), source->members.begin(), source->members.end());
         answers += source->answered && !source->told;
         source->told = source->answered;
       }
-      differs = !same(merged, s.published);
     }
-    if (differs && publish_list(runtime, merged)) {
+    std::vector<folb_member> list = merged(all);
+    // Whoever publishes is alone with what was; the lock is for a fork.
+    if (!same(list, s.published) && publish_list(runtime, list)) {
       Guard guard(shim_lock);
-      s.published = merged;
+      s.published = std::move(list);
     }
     for (; answers; --answers)
       folb_engine_answered(runtime.engine());

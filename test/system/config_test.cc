@@ -79,8 +79,7 @@ TEST_F(Configuration, EveryMistakeOfAValueIsReportedAtOnce)
 TEST_F(Configuration, KeysOfLaterVersionsSayNotYet)
 {
   for (const char *setting :
-       {"folbResolve=dns:a:1", "folbResolveInterval=5",
-        "folbDnsServers=a:1", "folbConnectRace=5", "folbFolb=off",
+       {"folbConnectRace=5", "folbFolb=off",
         "folbServer=x", "folbServerPOAs=x", "folbFastPath=off", "folbSpin=3",
         "folbStats=/tmp", "folbControl=/tmp"}) {
     const std::string said = Refusal({std::string("ORB") + setting});
@@ -91,6 +90,21 @@ TEST_F(Configuration, KeysOfLaterVersionsSayNotYet)
                          "ORBfolbFailBack=never", "ORBfolbFolb=on",
                          "ORBfolbRetryBudget=20:10", "ORBfolbServerPOAs=*"}));
   EXPECT_TRUE(Has(Refusal({"ORBfolbLoadBalance=sometimes"}), "sometimes"));
+}
+
+TEST_F(Configuration, BadSourcesAreRefused)
+{
+  const std::pair<const char *, const char *> bad[] = {
+      {"folbResolve=db:2809", "naming:corbaname"},
+      {"folbResolve=dns:db", "no port"},
+      {"folbResolve=naming:NameService", "no corbaname"},
+      {"folbResolveInterval=0", "1..86400000"},
+      {"folbDnsServers=dns1:53", "numeric"}};
+  for (const auto &b : bad) {
+    const std::string said = Refusal({std::string("ORB") + b.first});
+    EXPECT_TRUE(Has(said, b.second)) << b.first << ": " << said;
+    EXPECT_TRUE(Has(said, std::string(b.first).substr(0, 11))) << said;
+  }
 }
 
 TEST_F(Configuration, BlanksAroundSeparatorsAreIgnored)
