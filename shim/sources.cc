@@ -28,8 +28,7 @@ struct Source {
   bool refresh  = false;            // looked up as soon as may be
 };
 
-// Under shim_lock, but for the list itself, which changes at start and stop
-// only. Never destroyed.
+// Under shim_lock. Never destroyed.
 struct Sources {
   std::vector<Source*>     list;
   unsigned                 serial = 0;
@@ -234,9 +233,9 @@ void sources_start(Runtime& runtime)
   const folb_config& config = runtime.config();
   if (!config.lookups)
     return;
-  Sources& s = sources();
   folb_engine_expect(runtime.engine(), config.lookups->n);
-  Guard guard(shim_lock);
+  Guard    guard(shim_lock);
+  Sources& s = sources();
   s.serial = runtime.serial();
   for (uint32_t i = 0; i < config.lookups->n; ++i) {
     auto* source   = new Source;
@@ -250,13 +249,17 @@ void sources_start(Runtime& runtime)
 
 void sources_stop()
 {
-  Sources& s = sources();
-  for (Source* source : s.list) {
+  Sources&             s = sources();
+  std::vector<Source*> list;
+  {
+    Guard guard(shim_lock);
+    list.swap(s.list);
+    s.published.clear();
+  }
+  for (Source* source : list) {
     source->background.stop();
     delete source;
   }
-  s.list.clear();
-  s.published.clear();
 }
 
 void sources_wake()

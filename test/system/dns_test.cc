@@ -253,6 +253,20 @@ TEST_F(DnsSrv, Weight0IsSmallAndAllOfThemAreEqual)
   EXPECT_TRUE(Eventually([&] { return Serves(client, "A=2 B=2"); }));
 }
 
+TEST_F(DnsSrv, WhatIsAboveTheLowestPriorityIsABackup)
+{
+  DnsServer dns(dir_, "127.0.0.1 x.test\n",
+                Record(b_, "x.test", 20, 1) + Record(a_, "x.test", 7, 0) +
+                    Record(c_, "x.test", 20, 0));
+  Client client(dir_, Resolve(kSource, dns.Address()));
+  client.Open(a_.Ior());
+  EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
+  EXPECT_TRUE(Has(StatsOf(client, a_.Address()), "weight=100 "));
+  EXPECT_TRUE(Has(StatsOf(client, c_.Address()), "weight=1 "));
+  a_.Kill();
+  EXPECT_EQ("B=2 C=2", client.Call("0", "whoami", 4).text);
+}
+
 TEST_F(DnsSrv, AnAddressOfEachTargetIsAMember)
 {
   DnsServer dns(dir_, "127.0.0.1 x.test\n127.0.0.1 y.test\n",
