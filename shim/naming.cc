@@ -210,6 +210,9 @@ void Naming::read(Found& found)
   catch (const CORBA::Exception& x) {
     found.why = described(x);
   }
+  catch (...) { // of the ORB itself: this thread is none of the application's
+    found.why = "internal error of the ORB";
+  }
 }
 
 Found Naming::run(Background& background)

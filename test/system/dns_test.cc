@@ -179,6 +179,11 @@ TEST_F(Dns, AllSourcesAreOneCluster)
   EXPECT_TRUE(Soon([&] {
     return client.Call("0", "whoami", 6).text == "A=2 B=2 C=2";
   }));
+  EXPECT_EQ("ok", client.Ask("api_set_endpoints " + a_.Address()));
+  EXPECT_EQ("A=2 B=2", client.Call("0", "whoami", 4).text);
+  EXPECT_EQ("!3", client.Ask("api_drain 127.0.0.2:" + port_).substr(0, 2));
+  EXPECT_EQ("ok", client.Ask("api_add_endpoint " + c.Address()));
+  EXPECT_EQ("A=2 B=2 C=2", client.Call("0", "whoami", 6).text);
 }
 
 TEST_F(Dns, AForkedChildGoesOnLookingUp)
