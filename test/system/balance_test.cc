@@ -84,6 +84,22 @@ TEST_F(Balance, ClientHasOneContext)
   EXPECT_EQ(0, moved.Errors());
 }
 
+TEST_F(Balance, AGrainThatHasNoEffectIsSaidOnce)
+{
+  for (const char *policy : {"ordered", "per-request", "ic-based"}) {
+    Client client(dir_, Config(policy, cluster_.Endpoints(),
+                               {"ORBfolbLoadBalance=client"}));
+    client.Open(cluster_.Ior());
+    EXPECT_EQ(0, client.Call("0", "whoami", 3).Errors());
+    client.Ask("destroy");
+    client.Ask("init");
+    EXPECT_EQ(std::string(policy) == "ic-based" ? 0u : 1u,
+              Occurrences(client.Errors(),
+                          "folbLoadBalance: without effect under folbPolicy = " +
+                              std::string(policy)));
+  }
+}
+
 // Two name servers, each with its own binding of the same name: the look-ups
 // are seen by what they find.
 class LookUps : public SystemTest
