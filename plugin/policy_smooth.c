@@ -11,7 +11,7 @@
  * Up to SMOOTH_TABLE_MAX members that cycle is a table: turn t is entry t
  * modulo its length, and a pick is one look-up.  The largest table, of 64
  * members of some 65535 each, has 4.2 million entries, 5.3 MB with its index,
- * and takes some 0.1 s to fill; weights of a few hundred make a few kilobytes.
+ * and takes some 0.2 s to fill; weights of a few hundred make a few kilobytes.
  * Members that are no candidates are passed over, which leaves the shares of
  * the others in proportion; the index lets a pick skip whole blocks without
  * one.
