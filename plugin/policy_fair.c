@@ -394,7 +394,8 @@ static uint32_t drawn(const struct folb_policy_view *view,
 
   for (i = 0; i < in->n_candidates; i++)
     total += view->weights[in->candidates[i]];
-  at = folb_mix(in->turn) % total;
+  /* Nobody's weight is 0. */
+  at = folb_mix(in->turn) % total; /* NOLINT(clang-analyzer-core.DivideZero) */
   for (i = 0; at >= view->weights[in->candidates[i]]; i++)
     at -= view->weights[in->candidates[i]];
   return in->candidates[i];
