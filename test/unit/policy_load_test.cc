@@ -242,6 +242,20 @@ TEST_F(LoadTest, EwmaFollowsAPeakAtOnce)
   EXPECT_EQ(std::string(50, 'B'), Timed(50, ref, "", 0));
 }
 
+TEST_F(LoadTest, EwmaComesDownWithTheAnswers)
+{
+  Make("peak-ewma", "A");
+  Ref ref = Open("A");
+  (void)Timed(ref, "A", 20000);
+  for (int i = 0; i < 150; ++i) {
+    host_.Advance(1000);
+    (void)Timed(ref, "", 0);
+  }
+  ASSERT_EQ(FOLB_OK, Set("A,B"));
+  (void)Timed(2, ref, "", 0);
+  EXPECT_NEAR(0.5, Share(Timed(1000, ref, "", 0), 'A'), 0.15);
+}
+
 TEST_F(LoadTest, EwmaConnectingIsNoLatency)
 {
   Make("peak-ewma", "A,B");
