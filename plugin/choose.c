@@ -153,7 +153,7 @@ static struct folb_endpoint *by_order(const struct folb_call     *call,
       same = ep;
     } else if (!may_take(call, ep, now_ms))
       continue;
-    else if (past)
+    else if (past || after == NULL)
       return ep;
     else if (first == NULL)
       first = ep;
@@ -166,43 +166,55 @@ static struct folb_endpoint *by_order(const struct folb_call     *call,
 /* Whether a member that returns from an ejection sits this pick out: so it
  * takes the share of its weight that its slow start allows, whatever the
  * policy. */
-static bool sits_out(const struct folb_endpoint *ep, uint64_t now_ms)
+static bool sits_out(const struct folb_endpoint *ep, uint64_t now_ms,
+                     bool *slow)
 {
   const uint32_t share = folb_health_share(&ep->health, now_ms,
                                            ep->engine->config->slow_start_ms);
 
+  *slow |= share < 1000;
   return share < 1000 && folb_random_locked(ep->engine) % 1000 >= share;
 }
 
-/* Positions in the tier of what may be picked; their number. */
-static uint32_t candidates_locked(const struct folb_call     *call,
-                                  const struct folb_snapshot *tier,
-                                  uint32_t *candidates, uint64_t now_ms)
+/* The members the call may take, in the scratch; all of them are looked at
+ * once a version only, unless one is in its slow start. */
+static const uint32_t *candidates_locked(const struct folb_call *call,
+                                         struct folb_snapshot   *tier,
+                                         uint64_t now_ms, uint32_t *n)
 {
-  uint32_t i, n = 0, last = UINT32_MAX;
+  struct folb_engine *engine     = tier->engine;
+  uint32_t           *candidates = engine->scratch, last = UINT32_MAX, i;
+  const uint64_t      version =
+      atomic_load_explicit(&engine->version, memory_order_relaxed);
+  const bool fresh =
+      call->n_tried == 0 && tier->kind == (int)folb_ref_kind(call->ref);
+  bool slow = false;
 
-  for (i = 0; i < tier->view.n; i++) {
+  *n = tier->view.n;
+  if (fresh && tier->clear_at == version)
+    return tier->all;
+  for (i = 0, *n = 0; i < tier->view.n; i++) {
     if (!may_take(call, tier->eps[i], now_ms))
       continue;
     last = i;
-    if (!sits_out(tier->eps[i], now_ms))
-      candidates[n++] = i;
+    if (!sits_out(tier->eps[i], now_ms, &slow))
+      candidates[(*n)++] = i;
   }
-  if (n == 0 && last != UINT32_MAX)
-    candidates[n++] = last;
-  return n;
+  if (*n == 0 && last != UINT32_MAX)
+    candidates[(*n)++] = last;
+  if (fresh && !slow && *n == tier->view.n)
+    tier->clear_at = version;
+  return candidates;
 }
 
 static struct folb_endpoint *
 by_turn(struct folb_call *call, struct folb_snapshot *tier, uint64_t now_ms)
 {
-  struct folb_cluster *cluster    = call->ref->cluster;
-  uint32_t            *candidates = cluster->engine->scratch;
-  struct folb_turns   *turns      = NULL;
-  struct folb_place   *place      = &tier->place;
+  struct folb_cluster *cluster = call->ref->cluster;
+  struct folb_turns   *turns   = NULL;
+  struct folb_place   *place   = &tier->place;
   struct folb_pick_out out;
   struct folb_pick_in  in = {0};
-  uint32_t             n;
 
   /* Its turn has been taken already. */
   if (call->endpoint != NULL && may_take(call, call->endpoint, now_ms))
@@ -210,19 +222,17 @@ by_turn(struct folb_call *call, struct folb_snapshot *tier, uint64_t now_ms)
   /* First, for it uses the scratch too. */
   if (folb_ref_balances(call->ref))
     turns = folb_turns_locked(cluster, now_ms);
-  n = candidates_locked(call, tier, candidates, now_ms);
-  if (n == 0)
+  in.candidates = candidates_locked(call, tier, now_ms, &in.n_candidates);
+  if (in.n_candidates == 0)
     return NULL;
   if (turns != NULL) {
     place = folb_turns_place(turns, tier);
     if ((call->flags & FOLB_CALL_LOCATE) != 0)
       in.flags = FOLB_PICK_PEEK;
   }
-  in.candidates   = candidates;
-  in.n_candidates = n;
-  in.turn         = place->turn;
-  in.cursor       = place->cursor;
-  in.random       = folb_random_locked(cluster->engine);
+  in.turn   = place->turn;
+  in.cursor = place->cursor;
+  in.random = folb_random_locked(cluster->engine);
   if (folb_policy_is(tier->policy, FOLB_POLICY_USES_LATENCY)) {
     in.now_us = folb_now_us(cluster->engine);
     folb_latency_begin(call, in.now_us);

@@ -161,6 +161,12 @@ void folb_latency_penalise(struct folb_call *call)
   call->state &= ~(uint32_t)FOLB_ST_TIMED;
 }
 
+void folb_call_connected(struct folb_call *call)
+{
+  if ((call->state & FOLB_ST_TIMED) != 0)
+    call->begun_us = folb_now_us(call->endpoint->engine);
+}
+
 void folb_latency_failed(struct folb_call *call, enum folb_outcome outcome)
 {
   if (speaks_against(outcome))

@@ -390,10 +390,11 @@ static uint32_t drawn(const struct folb_policy_view *view,
                       const struct folb_pick_in     *in)
 {
   uint64_t total = 0, at;
-  uint32_t i;
+  uint32_t i     = 0;
 
-  for (i = 0; i < in->n_candidates; i++)
+  do
     total += view->weights[in->candidates[i]];
+  while (++i < in->n_candidates);
   at = folb_mix(in->turn) % total;
   for (i = 0; at >= view->weights[in->candidates[i]]; i++)
     at -= view->weights[in->candidates[i]];

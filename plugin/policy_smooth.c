@@ -11,7 +11,7 @@
  * Up to SMOOTH_TABLE_MAX members that cycle is a table: turn t is entry t
  * modulo its length, and a pick is one look-up.  The largest table, of 64
  * members of some 65535 each, has 4.2 million entries, 5.3 MB with its index,
- * and takes some 0.1 s to fill; weights of a few hundred make a few kilobytes.
+ * and takes some 0.2 s to fill; weights of a few hundred make a few kilobytes.
  * Members that are no candidates are passed over, which leaves the shares of
  * the others in proportion; the index lets a pick skip whole blocks without
  * one.
@@ -81,14 +81,26 @@ static uint32_t table_blocks(uint32_t cycle)
   return (cycle + BLOCK - 1) / BLOCK;
 }
 
+/* No weight is 0, and so is no divisor of all. */
+static uint32_t table_cycle(const struct folb_policy_view *view, uint32_t gcd)
+{
+  /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
+  return (uint32_t)(folb_weights_total(view) / gcd);
+}
+
 static size_t table_size(const struct folb_policy_view *view)
 {
-  const uint32_t cycle =
-      (uint32_t)(folb_weights_total(view) / folb_weights_gcd(view));
-  const size_t blocks = table_blocks(cycle);
+  const uint32_t cycle  = table_cycle(view, folb_weights_gcd(view));
+  const size_t   blocks = table_blocks(cycle);
 
   return sizeof(struct table) + blocks * sizeof(uint64_t) +
          blocks * view->n * sizeof(uint32_t) + cycle;
+}
+
+static uint32_t table_weight(const struct table *t, const uint32_t *weights,
+                             uint32_t i)
+{
+  return weights[i] / t->gcd; /* NOLINT(clang-analyzer-core.DivideZero) */
 }
 
 static void table_fill(const struct table *t, const uint32_t *weights)
@@ -99,7 +111,7 @@ static void table_fill(const struct table *t, const uint32_t *weights)
 
   for (i = 0; i < LANES; i++) {
     key[i] = i < t->n ? (int32_t)(LANES - 1 - i) : INT32_MIN / 2;
-    add[i] = i < t->n ? (int32_t)(weights[i] / t->gcd * LANES) : 0;
+    add[i] = i < t->n ? (int32_t)(table_weight(t, weights, i) * LANES) : 0;
   }
   for (step = 0; step < t->cycle; step++) {
     int32_t best = INT32_MIN;
@@ -134,7 +146,7 @@ static void table_index(const struct table *t)
 static void table_init(struct table *t, const struct folb_policy_view *view)
 {
   t->gcd     = folb_weights_gcd(view);
-  t->cycle   = (uint32_t)(folb_weights_total(view) / t->gcd);
+  t->cycle   = table_cycle(view, t->gcd);
   t->n       = view->n;
   t->blocks  = table_blocks(t->cycle);
   t->masks   = (uint64_t *)(void *)(t + 1);
@@ -203,7 +215,7 @@ static void table_lags(const struct table *t, const uint32_t *weights,
 
   table_counts(t, at, counts);
   for (i = 0; i < t->n; i++)
-    lags[i] = (double)at * (weights[i] / t->gcd) / t->cycle - counts[i];
+    lags[i] = (double)at * table_weight(t, weights, i) / t->cycle - counts[i];
 }
 
 /* How many turns a place that follows looks at: 0.2 ms.  Shorter cycles it
@@ -225,7 +237,7 @@ static uint64_t table_follow(const struct table *t, const uint32_t *weights,
   }
   table_counts(t, at, counts);
   for (i = 0; i < t->n; i++) {
-    a[i] = (double)(weights[i] / t->gcd) / t->cycle;
+    a[i] = (double)table_weight(t, weights, i) / t->cycle;
     x[i] = at * a[i] - counts[i] - lags[i];
     aa += a[i] * a[i];
     ax += a[i] * x[i];
@@ -299,7 +311,7 @@ static uint64_t smooth_follow(const void                    *state,
                               const struct folb_follow_in *in, void *cursor)
 {
   const bool     from_table = smooth_tabled(in->view);
-  double         was[LANES], lags[LANES];
+  double         was[LANES], lags[LANES] = {0};
   const uint64_t at = from_table ? in->turn % smooth_cycle(in->state, in->view)
                                  : folb_fair_now(in->cursor);
   uint32_t       i;
@@ -314,7 +326,6 @@ static uint64_t smooth_follow(const void                    *state,
   for (i = 0; i < view->n; i++) {
     const uint32_t j = in->was[i];
 
-    lags[i] = 0;
     if (j != UINT32_MAX)
       lags[i] = from_table ? was[j]
                            : folb_fair_lag((const struct fair *)in->state,

@@ -31,23 +31,23 @@ struct fair {
 };
 
 size_t           folb_fair_size(const struct folb_policy_view *view);
-enum folb_status folb_fair_init(struct fair                   *state,
+enum folb_status folb_fair_init(struct fair                   *f,
                                 const struct folb_policy_view *view);
-size_t           folb_fair_cursor_size(const struct fair *state);
-void folb_fair_seek(const struct fair *state, uint64_t turn, void *cursor);
+size_t           folb_fair_cursor_size(const struct fair *f);
+void folb_fair_seek(const struct fair *f, uint64_t turn, void *cursor);
 /* The turn of the cycle it is at. */
 uint64_t folb_fair_now(const void *cursor);
 /* What the member is behind its exact share, in picks; ahead is below 0. */
-double folb_fair_lag(const struct fair *state, const void *cursor,
+double folb_fair_lag(const struct fair *f, const void *cursor,
                      uint32_t member);
 /* lags: of the members of the old view; NULL: in its cursor.  passed: turns
  * of its cycle that have passed, by the total of its weights.  Returns the
  * turn. */
-uint64_t folb_fair_follow(const struct fair             *state,
+uint64_t folb_fair_follow(const struct fair             *f,
                           const struct folb_policy_view *view,
                           const struct folb_follow_in *in, const double *lags,
                           double passed, void *cursor);
-void folb_fair_pick(const struct fair *state, const struct folb_policy_view *,
+void folb_fair_pick(const struct fair *f, const struct folb_policy_view *view,
                     const struct folb_pick_in *in, struct folb_pick_out *out);
 
 #endif

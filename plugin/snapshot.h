@@ -36,7 +36,7 @@ struct folb_place {
   void    *cursor; /* NULL: the policy has none */
 };
 
-/* Immutable but for refs and place. */
+/* Immutable but for refs, place and clear_at. */
 struct folb_snapshot {
   _Atomic uint32_t      refs;
   struct folb_engine   *engine;
@@ -52,6 +52,7 @@ struct folb_snapshot {
   struct folb_endpoint **sequence;
   uint32_t               cycle; /* entries of sequence                */
   struct folb_place      place; /* of contexts and new threads: lock  */
+  uint64_t clear_at; /* the version at which all were usable: lock    */
 };
 
 /* Primaries, then backups. */

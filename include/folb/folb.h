@@ -312,6 +312,8 @@ FOLB_API enum folb_status folb_call_begin_lookup(struct folb_call *call,
  * is over.  `answered` in folb_ref_spec is call->endpoint until then: call
  * it after results were unmarshalled. */
 FOLB_API void folb_call_succeeded(struct folb_call *call, uint64_t now_ms);
+/* The attempt has got a new connection: its answer is timed from now on. */
+FOLB_API void folb_call_connected(struct folb_call *call);
 /* As folb_call_succeeded(), when the reply was a system exception that tells
  * of trouble in the server: it counts as a slow answer, not as a failure. */
 FOLB_API void folb_call_erred(struct folb_call *call, uint64_t now_ms);

@@ -242,6 +242,37 @@ TEST_F(LoadTest, EwmaFollowsAPeakAtOnce)
   EXPECT_EQ(std::string(50, 'B'), Timed(50, ref, "", 0));
 }
 
+TEST_F(LoadTest, EwmaComesDownWithTheAnswers)
+{
+  Make("peak-ewma", "A");
+  Ref ref = Open("A");
+  (void)Timed(ref, "A", 20000);
+  for (int i = 0; i < 150; ++i) {
+    host_.Advance(1000);
+    (void)Timed(ref, "", 0);
+  }
+  ASSERT_EQ(FOLB_OK, Set("A,B"));
+  (void)Timed(2, ref, "", 0);
+  EXPECT_NEAR(0.5, Share(Timed(1000, ref, "", 0), 'A'), 0.15);
+}
+
+TEST_F(LoadTest, EwmaConnectingIsNoLatency)
+{
+  Make("peak-ewma", "A,B");
+  Ref ref = Open("A");
+  for (int i = 0; i < 2; ++i) {
+    folb_call call;
+    ASSERT_EQ(FOLB_OK, Begin(&call, ref));
+    if (Letter(call.endpoint) == 'A') {
+      host_.AdvanceUs(100000);
+      folb_call_connected(&call);
+    }
+    host_.AdvanceUs(200);
+    folb_call_succeeded(&call, host_.now());
+  }
+  EXPECT_NEAR(0.5, Share(Timed(2000, ref, "", 0), 'A'), 0.1);
+}
+
 TEST_F(LoadTest, EwmaWeighsLatencyAndOutstandingByWeight)
 {
   Make("peak-ewma", "A*300,B*100");

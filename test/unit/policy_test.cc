@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "folb_fixture.h"
 
+#include <thread>
+
 namespace {
 
 folb_pick_in In(const uint32_t *candidates, uint32_t n, uint64_t turn)
@@ -106,6 +108,35 @@ TEST_P(EveryPolicy, ManyEndpoints)
   EXPECT_EQ("!" + letters, Sorted(Invoke(ref, Down(letters))));
   host_.Advance(400000);
   EXPECT_EQ(1u, Invoke(ref).size());
+}
+
+// 70 members: cursors, no tables.
+TEST_P(EveryPolicy, ACallGoesOnWithoutMemoryForItsTurns)
+{
+  std::string more;
+  for (int i = 1; i <= 70; ++i)
+    more += ",10.1.0." + std::to_string(i) + ":1*" + std::to_string(i);
+  for (unsigned nth = 1; nth < 6; ++nth) {
+    Make(policy(), "A*5,B" + more);
+    Ref ref = Open("A");
+    EXPECT_EQ(FOLB_MANAGED, folb_ref_managed(ref.get(), true));
+    std::string path;
+    std::thread([&] {
+      host_.FailAlloc(nth);
+      path = Invoke(ref) + Invoke(ref);
+      host_.FailAlloc(0);
+      path += Picks(ref, 3);
+      // The members change, and there is no memory for that either.
+      EXPECT_EQ(FOLB_OK, Set("A,B*7" + more));
+      host_.FailAlloc(nth);
+      path += Invoke(ref) + Invoke(ref);
+      host_.FailAlloc(0);
+      path += Picks(ref, 3);
+    }).join();
+    // Without memory for a context there is no call.
+    EXPECT_EQ(10u, path.size()) << path;
+    EXPECT_GE(1, std::count(path.begin(), path.end(), '?')) << path;
+  }
 }
 
 TEST_P(EveryPolicy, TurnsNearTheEndOfTheirRange)
