@@ -245,8 +245,11 @@ omni::giopActiveConnection* Channel::connect(CORBA::ULong strand_flags,
   }
   attempt.by_app = attempt.timed_out && cap.app;
   timed_out      = attempt.timed_out;
-  if (attempt.connect != FOLB_OUTCOME_UNUSABLE)
+  if (attempt.connect != FOLB_OUTCOME_UNUSABLE) {
     refresh_names();
+    if (attempt.call && !OwnCalls::current())
+      sources_refresh();
+  }
   return nullptr;
 }
 

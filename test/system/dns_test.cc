@@ -158,14 +158,22 @@ TEST_F(Dns, OneSourceThatHangsHoldsUpNoOther)
 
 TEST_F(Dns, T07_AFailureHasTheNameLookedUpAgain)
 {
-  DnsServer dns(dir_, "127.0.0.1 db.test\n");
-  Client    client(dir_, Resolve(Name("db.test"), dns.Address(),
-                                 {"ORBfolbResolveInterval=600000"}));
-  client.Open(a_.Ior());
-  EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
-  dns.Hosts("127.0.0.2 db.test\n");
-  a_.Kill();
-  EXPECT_TRUE(Eventually([&] { return Serves(client, "B=4"); }, 5000));
+  const std::string before = "127.0.0.1 db.test\n";
+  DnsServer         dns(dir_, before);
+  // Also when a failure ejects nothing.
+  for (const char *eject : {"ORBfolbEject=5000:300000", "ORBfolbEject=0:0"}) {
+    Client client(dir_, Resolve(Name("db.test"), dns.Address(),
+                                {"ORBfolbResolveInterval=600000", eject}));
+    client.Open(a_.Ior());
+    EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
+    dns.Hosts("127.0.0.2 db.test\n");
+    a_.Kill();
+    EXPECT_TRUE(Eventually([&] { return Serves(client, "B=4"); }, 5000))
+        << eject;
+    a_.Start();
+    dns.Hosts(before);
+    dns.Start();
+  }
 }
 
 TEST_F(Dns, AllSourcesAreOneCluster)
@@ -197,6 +205,24 @@ TEST_F(Dns, AForkedChildGoesOnLookingUp)
   dns.Hosts("127.0.0.2 db.test\n");
   EXPECT_EQ("B exit 0", client.JoinText());
   EXPECT_TRUE(Soon([&] { return Serves(client, "B=4"); }));
+}
+
+TEST_F(Dns, AForkedChildKeepsWhatASourceFoundThatIsDownNow)
+{
+  Server    c(dir_, "C");
+  OmniNames names(dir_, "names");
+  Binder(dir_, names).Bind("c", c.Ior());
+  DnsServer dns(dir_, "127.0.0.1 db.test\n");
+  Client    client(dir_, Resolve(Name("db.test") + ",naming:corbaname::" +
+                                     names.Address(),
+                                 dns.Address(), {"ORBfolbPolicy=ordered"}));
+  client.Open(c.Ior());
+  EXPECT_TRUE(Soon([&] {
+    return Occurrences(client.Ask("api_stats"), " member ") == 2;
+  }));
+  EXPECT_EQ("C=4", client.Call("0", "whoami", 4).text);
+  names.Kill();
+  EXPECT_EQ("C exit 0", client.Ask("fork later 0 1000", 30000));
 }
 
 TEST_F(Dns, HundredCyclesLeaveNothingBehind)
