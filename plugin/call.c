@@ -31,8 +31,10 @@ begin_slow(struct folb_call *call, struct folb_endpoint *blocked, bool has_turn,
   if (folb_ref_settle_locked(ref, &out) != FOLB_MANAGED) {
     status = FOLB_ENOUSABLE;
   } else {
-    status        = ref->fixed ? FOLB_OK : folb_context_open_locked(ref, &out);
-    call->context = atomic_load_explicit(&ref->context, memory_order_relaxed);
+    status = ref->fixed ? FOLB_OK : folb_context_open_locked(ref, now_ms, &out);
+    call->context = NULL;
+    if ((call->flags & FOLB_CALL_LOOKUP) == 0)
+      call->context = atomic_load_explicit(&ref->context, memory_order_relaxed);
     if (status == FOLB_OK)
       ep = folb_choose_locked(call, now_ms);
     if (status == FOLB_OK && ep == NULL)
@@ -176,6 +178,35 @@ begin_unbound(struct folb_call *call, struct folb_ref *ref, uint64_t now_ms)
   return FOLB_OK;
 }
 
+static inline void call_init(struct folb_call *call, struct folb_ref *ref,
+                             struct folb_context *context, uint64_t deadline_ms,
+                             uint32_t flags)
+{
+  call->attempts      = 1;
+  call->sleep_ms      = 0;
+  call->ref           = ref;
+  call->context       = context;
+  call->deadline_ms   = deadline_ms;
+  call->flags         = flags;
+  call->state         = 0;
+  call->n_tried       = 0;
+  call->slept_ms      = 0;
+  call->last_sleep_ms = 0;
+  call->from          = NULL;
+  call->more          = NULL;
+}
+
+enum folb_status folb_call_begin_lookup(struct folb_call *call,
+                                        struct folb_ref *ref, uint64_t now_ms,
+                                        uint64_t deadline_ms, uint32_t flags)
+{
+  if (ref->fixed ||
+      atomic_load_explicit(&ref->per_request, memory_order_acquire) != NULL)
+    return folb_call_begin(call, ref, now_ms, deadline_ms, flags);
+  call_init(call, ref, NULL, deadline_ms, flags | FOLB_CALL_LOOKUP);
+  return begin_slow(call, NULL, false, now_ms);
+}
+
 enum folb_status folb_call_begin(struct folb_call *call, struct folb_ref *ref,
                                  uint64_t now_ms, uint64_t deadline_ms,
                                  uint32_t flags)
@@ -183,21 +214,13 @@ enum folb_status folb_call_begin(struct folb_call *call, struct folb_ref *ref,
   struct folb_context  *context;
   struct folb_endpoint *ep;
 
-  context           = atomic_load_explicit(&ref->context, memory_order_acquire);
-  call->attempts    = 1;
-  call->sleep_ms    = 0;
-  call->ref         = ref;
-  call->context     = context;
-  call->deadline_ms = deadline_ms;
-  call->flags       = flags;
-  call->state       = 0;
-  call->n_tried     = 0;
-  call->slept_ms    = 0;
-  call->last_sleep_ms = 0;
-  call->from          = NULL;
-  call->more          = NULL;
+  context = atomic_load_explicit(&ref->context, memory_order_acquire);
+  call_init(call, ref, context, deadline_ms, flags);
   if (FOLB_LIKELY(context != NULL)) {
     ep = atomic_load_explicit(&context->bound, memory_order_acquire);
+    if (FOLB_UNLIKELY(now_ms >= atomic_load_explicit(&context->back_ms,
+                                                     memory_order_relaxed)))
+      return begin_slow(call, NULL, false, now_ms);
     if (FOLB_LIKELY(ep != NULL && folb_attempt_begin(call, ep)))
       return FOLB_OK;
     return begin_slow(call, ep, false, now_ms);
@@ -209,7 +232,7 @@ enum folb_status folb_call_begin(struct folb_call *call, struct folb_ref *ref,
  */
 
 /* After an outage of the whole cluster the first answer means that the others
- * may be back too: each may have its trial now. */
+ * may be back too: each may have its trial, or probe, now. */
 static void cluster_revive_locked(struct folb_ref            *ref,
                                   const struct folb_endpoint *answered,
                                   uint64_t                    now_ms)
@@ -235,6 +258,7 @@ static void cluster_revive_locked(struct folb_ref            *ref,
 
     if (ep->health.until_ms > now_ms)
       ep->health.until_ms = now_ms;
+    ep->probe_at_ms = now_ms;
   }
 }
 
@@ -247,9 +271,7 @@ static void success_health_locked(struct folb_call *call, uint64_t now_ms,
   if (fresh && ep->health.ejected) {
     cluster_revive_locked(call->ref, ep, now_ms);
     call->state &= ~(uint32_t)FOLB_ST_TRIAL;
-    (void)folb_health_restore(&ep->health);
-    folb_endpoint_block_locked(ep, 0, FOLB_BLOCK_EJECTED);
-    folb_outbox_add_locked(out, ep, FOLB_EVENT_RESTORED, 0, NULL);
+    folb_endpoint_restore_locked(ep, now_ms, "it answered", out);
   }
   folb_trial_end_locked(call);
 }

@@ -46,7 +46,7 @@ static struct folb_endpoint *own_candidate(const struct folb_ref     *ref,
     return NULL;
   else
     return ep;
-  if ((folb_blocked(ep) & (FOLB_BLOCK_DRAINED | FOLB_BLOCK_REMOVED)) != 0)
+  if ((folb_blocked(ep) & FOLB_BLOCK_NEVER) != 0)
     return NULL;
   return ep;
 }
@@ -72,7 +72,7 @@ static struct folb_endpoint *walk_next(struct walk *w)
 bool folb_pickable_locked(const struct folb_cluster  *cluster,
                           const struct folb_endpoint *ep, uint64_t now_ms)
 {
-  if ((folb_blocked(ep) & (FOLB_BLOCK_DRAINED | FOLB_BLOCK_REMOVED)) != 0)
+  if ((folb_blocked(ep) & FOLB_BLOCK_NEVER) != 0)
     return false;
   if (!cluster->implicit && (ep->cluster != cluster || !ep->member))
     return false;
@@ -163,26 +163,47 @@ static struct folb_endpoint *by_order(const struct folb_call     *call,
   return first;
 }
 
-/* The members the call may take, in the scratch; all of them are looked at
- * once a version only. */
+/* Whether a member that returns from an ejection sits this pick out: so it
+ * takes the share of its weight that its slow start allows, whatever the
+ * policy. */
+static bool sits_out(struct folb_engine *engine, uint32_t share)
+{
+  return share < 1000 && folb_random_locked(engine) % 1000 >= share;
+}
+
+/* What may be picked of the tier, in the scratch.  While that is all of it, a
+ * version is looked through once. */
 static const uint32_t *candidates_locked(const struct folb_call *call,
                                          struct folb_snapshot   *tier,
                                          uint64_t now_ms, uint32_t *n)
 {
   struct folb_engine *engine     = tier->engine;
-  uint32_t           *candidates = engine->scratch, i;
+  uint32_t           *candidates = engine->scratch, i, last = UINT32_MAX;
   const uint64_t      version =
       atomic_load_explicit(&engine->version, memory_order_relaxed);
-  const bool fresh =
+  bool whole =
       call->n_tried == 0 && tier->kind == (int)folb_ref_kind(call->ref);
 
   *n = tier->view.n;
-  if (fresh && tier->clear_at == version)
+  if (whole && tier->clear_at == version)
     return tier->all;
-  for (i = 0, *n = 0; i < tier->view.n; i++)
-    if (may_take(call, tier->eps[i], now_ms))
+  for (i = 0, *n = 0; i < tier->view.n; i++) {
+    uint32_t share;
+
+    if (!may_take(call, tier->eps[i], now_ms)) {
+      whole = false;
+      continue;
+    }
+    share = folb_health_share(&tier->eps[i]->health, now_ms,
+                              engine->config->slow_start_ms);
+    whole &= share >= 1000;
+    last = i;
+    if (!sits_out(engine, share))
       candidates[(*n)++] = i;
-  if (fresh && *n == tier->view.n)
+  }
+  if (*n == 0 && last != UINT32_MAX)
+    candidates[(*n)++] = last;
+  if (whole)
     tier->clear_at = version;
   return candidates;
 }
@@ -252,7 +273,41 @@ static bool joins_trial(const struct folb_call     *call,
                         const struct folb_endpoint *next)
 {
   return next->health.trial && untried(call, next) &&
-         (folb_blocked(next) & (FOLB_BLOCK_DRAINED | FOLB_BLOCK_REMOVED)) == 0;
+         (folb_blocked(next) & FOLB_BLOCK_NEVER) == 0;
+}
+
+/* Where a context that is away from its preferred endpoint goes now: there,
+ * once that has been healthy for folbFailBack; or, alone, to find out whether
+ * it is, when its ejection has ended.  NULL: it stays. */
+static struct folb_endpoint *home(struct folb_call     *call,
+                                  struct folb_endpoint *bound, uint64_t now_ms)
+{
+  struct folb_context  *context = call->context;
+  struct folb_endpoint *ep;
+  bool                  visit;
+
+  if (now_ms < atomic_load_explicit(&context->back_ms, memory_order_relaxed))
+    return NULL;
+  ep = context->preferred != NULL ? context->preferred
+                                  : by_policy(call, bound, now_ms);
+  if (ep == NULL || ep == bound || (context->preferred == NULL && ep->backup) ||
+      !may_take(call, ep, now_ms)) {
+    folb_context_away_locked(context, ep, now_ms);
+    return NULL;
+  }
+  visit = ep->health.ejected;
+  if (!visit &&
+      now_ms < ep->health.since_ms + ep->engine->config->fail_back_ms) {
+    folb_context_away_locked(context, ep, now_ms);
+    return NULL;
+  }
+  folb_context_away_locked(context, ep, now_ms);
+  call->from = bound;
+  if (visit)
+    call->state |= FOLB_ST_VISIT;
+  else
+    context->next = ep;
+  return ep;
 }
 
 static struct folb_endpoint *by_context(struct folb_call *call, uint64_t now_ms)
@@ -265,6 +320,10 @@ static struct folb_endpoint *by_context(struct folb_call *call, uint64_t now_ms)
     return by_policy(call, call->endpoint, now_ms);
   bound = atomic_load_explicit(&context->bound, memory_order_relaxed);
   if (bound != NULL) {
+    call->state &= ~(uint32_t)FOLB_ST_VISIT;
+    ep = home(call, bound, now_ms);
+    if (ep != NULL)
+      return ep;
     if (may_take(call, bound, now_ms))
       return bound;
     if (call->from == NULL)
@@ -277,7 +336,7 @@ static struct folb_endpoint *by_context(struct folb_call *call, uint64_t now_ms)
   if (ep == NULL)
     return NULL;
   if (bound == NULL)
-    atomic_store_explicit(&context->bound, ep, memory_order_release);
+    folb_context_bind_locked(context, ep, now_ms);
   else
     context->next = ep;
   return ep;
@@ -342,8 +401,11 @@ struct folb_endpoint *folb_choose_locked(struct folb_call *call,
     ep = by_fixed(call);
   } else {
     ep = by_context(call, now_ms);
-    if (ep == NULL)
+    if (ep == NULL) {
       ep = last_resort(call, now_ms);
+      if (ep != NULL && !folb_health_usable(&ep->health, now_ms))
+        ep->panics++;
+    }
   }
   if (ep == NULL)
     return NULL;

@@ -34,6 +34,7 @@ void folb_cluster_free(struct folb_cluster *cluster)
     return;
   env = &cluster->engine->env;
   folb_snapshot_release(atomic_load(&cluster->snapshot));
+  folb_free(env, cluster->shared);
   folb_free(env, cluster->members);
   folb_free(env, cluster->rotation);
   folb_free(env, cluster);
@@ -172,7 +173,8 @@ struct folb_cluster *folb_implicit_locked(struct folb_engine          *engine,
   uint32_t                      i;
 
   if (engine->ever_member || engine->config->endpoints_set ||
-      engine->config->endpoints_file[0] != '\0')
+      engine->config->endpoints_file[0] != '\0' ||
+      engine->config->lookups != NULL)
     policy = &folb_policy_ordered;
   hash    = implicit_hash(eps, n, policy);
   cluster = implicit_find_locked(engine, hash, eps, n, policy);

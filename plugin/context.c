@@ -18,6 +18,7 @@ struct folb_context *folb_context_new(struct folb_cluster *cluster)
     return NULL;
   context->cluster = cluster;
   context->uses    = 1;
+  atomic_init(&context->back_ms, UINT64_MAX);
   folb_implicit_hold_locked(cluster);
   return context;
 }
@@ -34,6 +35,8 @@ void folb_context_unhold_locked(struct folb_context *context,
   while (context != NULL && --context->uses == 0) {
     struct folb_context *replaced = context->replaced;
 
+    if (context->cluster->shared == context)
+      context->cluster->shared = NULL;
     folb_implicit_unhold_locked(context->cluster, out);
     folb_free(&out->engine->env, context);
     context = replaced;
@@ -45,10 +48,42 @@ static struct folb_endpoint *context_bound(const struct folb_context *context)
   return atomic_load_explicit(&context->bound, memory_order_relaxed);
 }
 
-static void context_bind_locked(struct folb_context  *context,
-                                struct folb_endpoint *ep)
+/* An endpoint that may come back is looked at this often at least: what ends
+ * its absence is not always announced. */
+#define LOOK_MS 1000u
+
+void folb_context_away_locked(struct folb_context        *context,
+                              const struct folb_endpoint *home, uint64_t now_ms)
 {
+  const uint32_t fail_back = context->cluster->engine->config->fail_back_ms;
+  uint64_t       at = now_ms + (fail_back < LOOK_MS ? fail_back : LOOK_MS);
+
+  if (home != NULL) {
+    const struct folb_health *health = &home->health;
+    const uint64_t ready = health->ejected ? health->until_ms
+                                           : health->since_ms + fail_back;
+
+    if (ready > now_ms && ready < at)
+      at = ready;
+  }
+  /* Not at once again: the others of the context stay where they are. */
+  if (at <= now_ms)
+    at = now_ms + 1;
+  atomic_store_explicit(&context->back_ms, at, memory_order_relaxed);
+}
+
+void folb_context_bind_locked(struct folb_context  *context,
+                              struct folb_endpoint *ep, uint64_t now_ms)
+{
+  const uint32_t fail_back = context->cluster->engine->config->fail_back_ms;
+  uint64_t       at        = UINT64_MAX;
+
+  if (context->preferred == NULL && ep != NULL && !ep->backup)
+    context->preferred = ep;
+  if (fail_back != FOLB_OFF && ep != context->preferred)
+    at = now_ms + fail_back;
   atomic_store_explicit(&context->bound, ep, memory_order_release);
+  atomic_store_explicit(&context->back_ms, at, memory_order_relaxed);
   context->next = NULL;
 }
 
@@ -95,14 +130,34 @@ static struct folb_endpoint *context_start(const struct folb_ref *ref)
 {
   if (ref->origin == FOLB_ORIGIN_LOOSE)
     return first_own_member(ref);
-  if (ref->origin != FOLB_ORIGIN_REPLY || ref->parent_cluster != ref->cluster)
+  if (ref->origin == FOLB_ORIGIN_FRESH || ref->parent_cluster != ref->cluster)
     return NULL;
   if (names(ref, ref->answered) && context_may_hold(ref, ref->answered))
     return ref->answered;
   return first_own_member(ref);
 }
 
-enum folb_status folb_context_open_locked(struct folb_ref    *ref,
+/* The one context of the cluster under folbLoadBalance = client, held once
+ * more.  That of a configured cluster lives as long as the cluster. */
+static struct folb_context *context_shared_locked(struct folb_cluster *cluster)
+{
+  if (cluster->shared != NULL) {
+    cluster->shared->uses++;
+    return cluster->shared;
+  }
+  cluster->shared = folb_context_new(cluster);
+  if (cluster->shared != NULL && !cluster->implicit)
+    cluster->shared->uses++;
+  return cluster->shared;
+}
+
+static bool context_is_shared(const struct folb_cluster *cluster)
+{
+  return cluster->engine->config->load_balance == FOLB_GRAIN_CLIENT &&
+         !folb_policy_is(cluster->policy, FOLB_POLICY_IN_ORDER);
+}
+
+enum folb_status folb_context_open_locked(struct folb_ref *ref, uint64_t now_ms,
                                           struct folb_outbox *out)
 {
   struct folb_context  *context = ref->parent;
@@ -115,6 +170,15 @@ enum folb_status folb_context_open_locked(struct folb_ref    *ref,
   }
   if (atomic_load_explicit(&ref->context, memory_order_relaxed) != NULL)
     return FOLB_OK;
+  if (context_is_shared(ref->cluster)) {
+    context = context_shared_locked(ref->cluster);
+    if (context == NULL)
+      return FOLB_ENOMEM;
+    folb_context_unhold_locked(ref->parent, out);
+    ref->parent = NULL;
+    atomic_store_explicit(&ref->context, context, memory_order_release);
+    return FOLB_OK;
+  }
   start = context_start(ref);
   /* Into the caller's context when that is at the endpoint that answered;
    * what the reference held of it goes over. */
@@ -129,7 +193,7 @@ enum folb_status folb_context_open_locked(struct folb_ref    *ref,
         context_bound(ref->retired) != NULL &&
         context_may_hold(ref, context_bound(ref->retired)))
       start = context_bound(ref->retired);
-    atomic_init(&context->bound, start);
+    folb_context_bind_locked(context, start, now_ms);
     folb_context_unhold_locked(ref->parent, out);
     ref->parent = NULL;
   }
@@ -139,18 +203,18 @@ enum folb_status folb_context_open_locked(struct folb_ref    *ref,
 
 /* The reference alone goes to ep.  Without memory it stays where it is. */
 static void context_leave_locked(struct folb_ref *ref, struct folb_context *old,
-                                 struct folb_endpoint *ep)
+                                 struct folb_endpoint *ep, uint64_t now_ms)
 {
   struct folb_context *fresh;
 
   if (old->replaced != NULL && old->uses == 1) {
-    context_bind_locked(old, ep);
+    folb_context_bind_locked(old, ep, now_ms);
     return;
   }
   fresh = folb_context_new(old->cluster);
   if (fresh == NULL)
     return;
-  atomic_init(&fresh->bound, ep);
+  folb_context_bind_locked(fresh, ep, now_ms);
   fresh->replaced = old;
   atomic_store_explicit(&ref->context, fresh, memory_order_release);
 }
@@ -163,15 +227,16 @@ void folb_context_settle_locked(struct folb_call *call, uint64_t now_ms)
   if (context == NULL || context->cluster != call->ref->cluster)
     return;
   bound = context_bound(context);
-  if (bound == ep || !context_may_hold(call->ref, ep))
+  if (bound == ep || (call->state & FOLB_ST_VISIT) != 0 ||
+      !context_may_hold(call->ref, ep))
     return;
   if ((call->state & FOLB_ST_ALONE) != 0) {
     if (atomic_load_explicit(&call->ref->context, memory_order_relaxed) ==
         context)
-      context_leave_locked(call->ref, context, ep);
+      context_leave_locked(call->ref, context, ep, now_ms);
     return;
   }
   if (bound == NULL || bound == call->from ||
       !folb_pickable_locked(context->cluster, bound, now_ms))
-    context_bind_locked(context, ep);
+    folb_context_bind_locked(context, ep, now_ms);
 }

@@ -137,9 +137,20 @@ static void endpoint_free_locked(struct folb_endpoint *ep)
   else
     engine->newest = ep->older;
   engine->n_endpoints--;
+  engine->gone += folb_endpoint_begun(ep);
   if (ep->host != NULL)
     folb_host_unuse_locked(engine, ep->host);
   folb_free(&engine->env, ep->block);
+}
+
+uint64_t folb_endpoints_begun_locked(const struct folb_engine *engine)
+{
+  const struct folb_endpoint *ep;
+  uint64_t                    begun = engine->gone;
+
+  for (ep = engine->oldest; ep != NULL; ep = ep->newer)
+    begun += folb_endpoint_begun(ep);
+  return begun;
 }
 
 /* user goes to the outbox, under a pin of its own. */
@@ -184,6 +195,19 @@ void folb_endpoint_block_locked(struct folb_endpoint *ep, uint32_t set,
   folb_version_locked(ep->engine);
 }
 
+/* After an ejection or avoidance.  in_time: it lasts its time, even if the
+ * endpoint would answer a probe. */
+static void endpoint_plan_probe_locked(struct folb_endpoint *ep,
+                                       uint64_t now_ms, bool in_time)
+{
+  const uint32_t probe_ms = ep->engine->config->probe_ms;
+
+  if (probe_ms == 0)
+    return;
+  ep->health.probed = true;
+  ep->probe_at_ms   = in_time ? ep->health.until_ms : now_ms + probe_ms;
+}
+
 /* A new ejection or avoidance of ms, or none if that is 0. */
 static void endpoint_out_locked(struct folb_endpoint *ep,
                                 enum folb_event_type type, uint64_t ms,
@@ -208,6 +232,7 @@ void folb_endpoint_eject_locked(struct folb_endpoint *ep, uint64_t now_ms,
     return;
   ms = folb_health_eject(&ep->health, config->eject_ms, config->eject_max_ms,
                          folb_random_locked(ep->engine), now_ms);
+  endpoint_plan_probe_locked(ep, now_ms, false);
   endpoint_out_locked(ep, FOLB_EVENT_EJECTED, ms, why, out);
 }
 
@@ -217,11 +242,33 @@ void folb_endpoint_avoid_locked(struct folb_endpoint *ep, uint64_t now_ms,
   uint64_t ms =
       folb_health_avoid(&ep->health, ep->engine->config->eject_ms, now_ms);
 
+  if (ms != 0)
+    endpoint_plan_probe_locked(ep, now_ms, true);
   endpoint_out_locked(ep, FOLB_EVENT_AVOIDED, ms, why, out);
 }
 
+void folb_endpoint_restore_locked(struct folb_endpoint *ep, uint64_t now_ms,
+                                  const char *why, struct folb_outbox *out)
+{
+  if (!folb_health_restore(&ep->health, now_ms))
+    return;
+  folb_endpoint_block_locked(ep, 0, FOLB_BLOCK_EJECTED);
+  folb_version_locked(ep->engine);
+  folb_outbox_add_locked(out, ep, FOLB_EVENT_RESTORED, 0, why);
+}
+
+void folb_endpoint_announced_locked(struct folb_endpoint *ep, uint64_t now_ms,
+                                    struct folb_outbox *out)
+{
+  folb_endpoint_restore_locked(ep, now_ms, "listed again", out);
+  ep->health.slow_ms = 0;
+  if (ep->cluster != NULL) /* it was a member before */
+    ep->health.since_ms = now_ms;
+  ep->row = 0;
+}
+
 /* In the child of a fork the calls of other threads never report: nothing is
- * outstanding, and no trial under way. */
+ * outstanding, and no trial or probe under way. */
 void folb_endpoints_child_locked(struct folb_engine *engine)
 {
   struct folb_endpoint *ep;
@@ -229,6 +276,8 @@ void folb_endpoints_child_locked(struct folb_engine *engine)
   for (ep = engine->oldest; ep != NULL; ep = ep->newer) {
     atomic_fetch_sub(&ep->counts[0].begun, folb_endpoint_outstanding(ep));
     ep->health.trial = false;
+    ep->uses -= ep->probing;
+    ep->probing = false;
   }
 }
 
@@ -289,7 +338,8 @@ bool folb_endpoint_usable(const struct folb_endpoint *ep)
     return true;
   now_ms = folb_now(engine);
   folb_lock(engine);
-  usable = !ep->health.ejected || now_ms >= ep->health.until_ms;
+  usable = !ep->health.ejected ||
+           (now_ms >= ep->health.until_ms && !ep->health.probed);
   folb_unlock(engine);
   return usable;
 }

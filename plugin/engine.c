@@ -77,6 +77,16 @@ static void random_seed(struct folb_engine *engine, uint32_t pid)
   }
 }
 
+/* Drawn only where it is needed, so that the numbers of a given folbSeed stay
+ * what they are. */
+static void subset_seed(struct folb_engine *engine)
+{
+  if (engine->config->subset == 0)
+    return;
+  engine->subset_seed = (uint64_t)folb_random_locked(engine) << 32;
+  engine->subset_seed |= folb_random_locked(engine);
+}
+
 /* ---- log ----------------------------------------------------------------- */
 
 bool folb_logs(const struct folb_engine *engine, int level)
@@ -135,6 +145,8 @@ enum folb_status folb_engine_new(const struct folb_config *config,
   atomic_init(&engine->generation, 1);
   atomic_init(&engine->version, 1);
   random_seed(engine, 0);
+  subset_seed(engine);
+  folb_budget_init(&engine->budget, folb_now(engine));
   folb_policy_engines(1);
   *out = engine;
   return FOLB_OK;
@@ -217,6 +229,8 @@ void folb_engine_after_fork(struct folb_engine *engine, bool child)
     folb_endpoints_child_locked(engine);
     /* Workers forked one after the other must not start in lock-step. */
     random_seed(engine, (uint32_t)getpid());
+    subset_seed(engine);
+    atomic_store(&engine->reselect, engine->config->subset != 0);
     for (cluster = engine->clusters; cluster != NULL; cluster = cluster->next)
       folb_cluster_stir_locked(cluster);
     for (i = 0; i < FOLB_IMPLICIT_BUCKETS; i++)

@@ -52,6 +52,41 @@ static bool deadline_passed(const struct folb_call *call, uint64_t now_ms)
   return call->deadline_ms != 0 && now_ms >= call->deadline_ms;
 }
 
+/* Failures of calls that may be the server's: what folbOutlier counts. */
+static bool suspicious(enum folb_outcome outcome)
+{
+  switch (outcome) {
+  case FOLB_OUTCOME_LOST_REUSED:
+  case FOLB_OUTCOME_LOST_NEW:
+  case FOLB_OUTCOME_STALLED:
+  case FOLB_OUTCOME_DEADLINE_REPLY:
+  case FOLB_OUTCOME_REPLY_TRANSIENT:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/* Whether this failure makes its endpoint an outlier: so many in a row, and
+ * another endpoint is usable, so that at least one is always tried. */
+static bool outlier_locked(const struct folb_call *call,
+                           enum folb_outcome outcome, uint64_t now_ms)
+{
+  struct folb_endpoint *ep    = call->endpoint;
+  const uint32_t        limit = ep->engine->config->outlier;
+  uint64_t              successes;
+
+  if (limit == FOLB_OFF || call->ref->fixed || !suspicious(outcome))
+    return false;
+  successes = folb_endpoint_successes(ep);
+  if (successes != ep->row_successes)
+    ep->row = 0;
+  ep->row_successes = successes;
+  if (ep->row < limit)
+    ep->row++;
+  return ep->row == limit && folb_another_locked(call, 0, true, true, now_ms);
+}
+
 /* What the failure does to the endpoint, and its marks. */
 static unsigned failure_effect_locked(struct folb_call *call,
                                       enum folb_effect  effect,
@@ -63,6 +98,20 @@ static unsigned failure_effect_locked(struct folb_call *call,
   bool                  trial = (call->state & FOLB_ST_TRIAL) != 0;
   bool counts = folb_health_counts(&ep->health, now_ms, fresh, trial);
 
+  /* What stands behind the address of a balancer is not known: none of it is
+   * the address's failure. */
+  if (ep->balancer)
+    return effect == FOLB_EFFECT_AVOID_IF_OTHER ||
+                   effect == FOLB_EFFECT_REF_MOVES
+               ? FOLB_GONE
+               : 0;
+  if (outlier_locked(call, outcome, now_ms) && counts) {
+    folb_endpoint_eject_locked(ep, now_ms, "calls fail in a row", out);
+    ep->health.outlier = ep->health.ejected;
+    ep->probe_at_ms    = ep->health.until_ms;
+    ep->row            = 0;
+    return 0;
+  }
   switch (effect) {
   case FOLB_EFFECT_EJECT:
     if (counts)
@@ -147,13 +196,15 @@ static enum folb_action next_locked(struct folb_call *call, unsigned marks,
 
 static void log_failure(const struct folb_call     *call,
                         const struct folb_endpoint *failed,
-                        enum folb_outcome outcome, enum folb_action action)
+                        enum folb_outcome outcome, enum folb_action action,
+                        bool spent)
 {
   static const char *const then[] = {"to the application", "next", "once more",
                                      "sleep, then again"};
 
-  folb_log(call->ref->engine, FOLB_LOG_DECISION, "%s: %s; %s%s%s", failed->text,
-           outcome_text[outcome], then[action],
+  folb_log(call->ref->engine, FOLB_LOG_DECISION, "%s: %s; %s%s%s%s",
+           failed->text, outcome_text[outcome],
+           spent ? "retry budget spent, " : "", then[action],
            action == FOLB_ACTION_NEXT ? " " : "",
            action == FOLB_ACTION_NEXT ? call->endpoint->text : "");
 }
@@ -175,6 +226,48 @@ void folb_call_note_failed(struct folb_call *call, enum folb_outcome outcome,
   folb_outbox_deliver(&out);
 }
 
+/* Octets of the request had been sent. */
+static bool was_sent(enum folb_outcome outcome)
+{
+  switch (outcome) {
+  case FOLB_OUTCOME_OK:
+  case FOLB_OUTCOME_UNUSABLE:
+  case FOLB_OUTCOME_CONNECT_FAILED:
+  case FOLB_OUTCOME_CONNECT_CUT:
+  case FOLB_OUTCOME_NO_RESOURCES:
+  case FOLB_OUTCOME_EJECTED_MEANWHILE:
+  case FOLB_OUTCOME_DEADLINE_CONNECT:
+    return false;
+  default:
+    return true;
+  }
+}
+
+/* Whether the request may be sent again by the retry budget. */
+static bool may_resend_locked(struct folb_engine *engine,
+                              enum folb_outcome outcome, uint64_t now_ms)
+{
+  const struct folb_config *config = engine->config;
+
+  return !was_sent(outcome) || config->budget_percent == FOLB_OFF ||
+         folb_budget_left(&engine->budget, config->budget_percent,
+                          config->budget_per_second,
+                          folb_endpoints_begun_locked(engine), now_ms);
+}
+
+/* A hardware balancer gives another connection to another server: one that
+ * fails is made anew once, whatever the failure. */
+static enum folb_action action_of(const struct folb_call     *call,
+                                  const struct folb_endpoint *ep,
+                                  enum folb_action            action,
+                                  enum folb_outcome           outcome)
+{
+  return ep->balancer && action == FOLB_ACTION_NEXT && was_sent(outcome) &&
+                 (folb_tried(call, ep) & FOLB_SAMED) == 0
+             ? FOLB_ACTION_SAME
+             : action;
+}
+
 enum folb_action folb_call_failed(struct folb_call *call,
                                   enum folb_outcome outcome, uint64_t now_ms)
 {
@@ -186,6 +279,7 @@ enum folb_action folb_call_failed(struct folb_call *call,
   unsigned              marks;
   bool                  resend;
   bool                  noted = (call->state & FOLB_ST_NOTED) != 0;
+  bool                  spent = false;
 
   resend = (call->flags & FOLB_CALL_IDEMPOTENT) != 0 &&
            ((call->flags & FOLB_CALL_RESEND_ALL) != 0 ||
@@ -200,7 +294,14 @@ enum folb_action folb_call_failed(struct folb_call *call,
     marks |=
         failure_effect_locked(call, verdict.effect, outcome, now_ms, &out);
   call->state &= ~(uint32_t)FOLB_ST_NOTED;
-  action = deadline_passed(call, now_ms) ? FOLB_ACTION_RAISE : verdict.action;
+  action = deadline_passed(call, now_ms)
+               ? FOLB_ACTION_RAISE
+               : action_of(call, failed, verdict.action, outcome);
+  if (action != FOLB_ACTION_RAISE &&
+      !may_resend_locked(engine, outcome, now_ms)) {
+    action = FOLB_ACTION_RAISE;
+    spent  = true;
+  }
   if (outcome == FOLB_OUTCOME_UNUSABLE && call->attempts != 0)
     call->attempts--;
   if (action == FOLB_ACTION_NEXT &&
@@ -228,9 +329,12 @@ enum folb_action folb_call_failed(struct folb_call *call,
     action = next_locked(call, marks, now_ms);
   if (action == FOLB_ACTION_RAISE)
     folb_trial_end_locked(call);
+  else if (was_sent(outcome) && engine->config->budget_percent != FOLB_OFF)
+    folb_budget_spend(&engine->budget, folb_endpoints_begun_locked(engine),
+                      now_ms);
   folb_unlock(engine);
   folb_outbox_deliver(&out);
-  log_failure(call, failed, outcome, action);
+  log_failure(call, failed, outcome, action, spent);
 
   if (action == FOLB_ACTION_RAISE)
     folb_tried_free(call);

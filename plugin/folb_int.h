@@ -20,129 +20,10 @@
 #include <folb/folb_policy.h>
 
 #include "alloc.h"
-#include "health.h"
+#include "budget.h"
+#include "endpoint.h"
 #include "snapshot.h"
 #include "text.h"
-
-#define FOLB_LIKELY(x)   __builtin_expect(!!(x), 1)
-#define FOLB_UNLIKELY(x) __builtin_expect(!!(x), 0)
-
-/* Endpoints start on a line of their own, so that counters of one do not
- * slow down another; it also leaves the low bits of a pointer for marks. */
-#define FOLB_LINE 64u
-
-struct folb_outbox;
-
-/* ---- hosts ------------------------------------------------------------- */
-
-/* A host name of at least one endpoint.  All of it: lock. */
-struct folb_host {
-  struct folb_host *next;     /* of its bucket                               */
-  struct folb_host *next_ask; /* of an outbox                                */
-  uint32_t          uses;     /* endpoints and outboxes                      */
-  uint32_t          members;  /* endpoints that are members                  */
-  uint64_t          answer;   /* 0: none yet                                 */
-  uint64_t          asked_ms; /* when it was first asked for                 */
-  bool              asked;
-  bool              failed;
-  bool              warned;
-  uint32_t          n;
-  char (*numeric)[FOLB_HOST_TEXT];
-  char name[]; /* constant */
-};
-
-/* ---- endpoints --------------------------------------------------------- */
-
-enum {
-  FOLB_BLOCK_EJECTED = 1, /* also after its end, until one succeeded         */
-  FOLB_BLOCK_DRAINED = 2,
-  FOLB_BLOCK_REMOVED = 4
-};
-
-/* Counters of a call, on a line for every so many threads: on one line for
- * all, two threads at three endpoints take three times as long.  A call may
- * begin by one thread and end by another. */
-#define FOLB_SHARDS 4u
-struct folb_counts {
-  _Alignas(FOLB_LINE) _Atomic uint64_t begun;
-  _Atomic uint64_t successes;
-};
-
-struct folb_endpoint {
-  /* Read by every call.  Written: lock. */
-  _Alignas(FOLB_LINE) _Atomic uint32_t blocked; /* 0: nothing in the way     */
-  _Atomic uint32_t    epoch; /* ejections and avoidances so far              */
-  _Atomic(void *)     user;
-  struct folb_engine *engine; /* constant */
-  const char         *text;   /* constant */
-
-  /* begun - successes - failed are outstanding: two counters a call. */
-  struct folb_counts counts[FOLB_SHARDS];
-  _Alignas(FOLB_LINE) _Atomic uint64_t failed; /* all failures               */
-  _Atomic uint64_t latency;                    /* latency.c; 0: unknown      */
-  _Atomic uint64_t failures[FOLB_OUTCOME_COUNT];
-
-  /* constant */
-  _Alignas(FOLB_LINE) struct folb_address address;
-  struct folb_host *host; /* NULL: numeric or a path                         */
-  void             *block;
-  char              text_buf[FOLB_ADDRESS_TEXT];
-
-  /* lock */
-  struct folb_health    health;
-  uint64_t              ejections;
-  struct folb_endpoint *next; /* of its bucket                               */
-  struct folb_endpoint *older, *newer;
-  struct folb_endpoint *next_released; /* of an outbox                       */
-  void                 *released_user;
-  uint64_t              uses; /* references, implicit clusters, pins         */
-  struct folb_cluster  *cluster; /* configured one it is or was a member of  */
-  uint32_t              weight;
-  bool                  member;
-  bool                  backup;
-  uint32_t              position; /* in the snapshot a place is taken from   */
-  char                  name[FOLB_NAME_MAX + 1];
-
-  /* source_lock */
-  struct folb_plan *plan;
-  uint32_t          planned_weight;
-  bool              planned_backup;
-};
-
-static inline uint32_t folb_blocked(const struct folb_endpoint *ep)
-{
-  return atomic_load_explicit(&ep->blocked, memory_order_relaxed);
-}
-
-/* This thread's counters. */
-static inline struct folb_counts *folb_counts_of(struct folb_endpoint *ep)
-{
-  return (struct folb_counts *)(void *)((char *)ep->counts +
-                                        folb_thread_shard);
-}
-
-static inline uint64_t folb_endpoint_successes(const struct folb_endpoint *ep)
-{
-  uint64_t sum = 0;
-  unsigned i;
-
-  for (i = 0; i < FOLB_SHARDS; i++)
-    sum += atomic_load(&ep->counts[i].successes);
-  return sum;
-}
-
-static inline uint64_t folb_endpoint_outstanding(const struct folb_endpoint *ep)
-{
-  uint64_t ended = atomic_load(&ep->failed) + folb_endpoint_successes(ep);
-  uint64_t begun = 0;
-  unsigned i;
-
-  /* Read last, so that an attempt which ends meanwhile is not seen ended
-   * without having begun; one taken back may still make it smaller. */
-  for (i = 0; i < FOLB_SHARDS; i++)
-    begun += atomic_load(&ep->counts[i].begun);
-  return (int64_t)(begun - ended) > 0 ? begun - ended : 0;
-}
 
 /* ---- clusters ---------------------------------------------------------- */
 
@@ -164,6 +45,7 @@ struct folb_cluster {
   uint32_t               n_members;
   struct folb_endpoint **members;  /* as configured, drained ones too        */
   struct folb_endpoint **rotation; /* the same, shuffled                     */
+  struct folb_context   *shared;   /* of all references, or NULL             */
 };
 
 static inline struct folb_snapshot *folb_snapshot_of(struct folb_cluster *c)
@@ -176,7 +58,11 @@ static inline struct folb_snapshot *folb_snapshot_of(struct folb_cluster *c)
 struct folb_context {
   _Atomic(struct folb_endpoint *) bound; /* written: lock; NULL: not opened  */
   struct folb_cluster *cluster;          /* constant                         */
+  /* When a call is to look whether it goes back to preferred; UINT64_MAX: it
+   * is there, or nobody goes back.  Written: lock. */
+  _Atomic uint64_t back_ms;
   /* lock */
+  struct folb_endpoint *preferred; /* the first one that is no backup        */
   struct folb_endpoint *next; /* where all go together that leave bound      */
   uint64_t              uses;
   /* The context a reference had before: a call that goes on may still look
@@ -203,12 +89,13 @@ struct folb_ref {
   _Atomic bool        asked;   /* its own names were asked for               */
   bool                fixed;
   bool                always;   /* constant */
-  bool                balanced; /* constant: per request if it may be so     */
   enum folb_origin    origin;  /* constant */
   /* lock */
   struct folb_cluster  *cluster;
   struct folb_cluster  *implicit; /* held, also after it left it             */
   struct folb_context  *retired;  /* of the implicit cluster it left          */
+  struct folb_context  *kept;     /* its own while it is balanced             */
+  bool                  balanced; /* per request, if it may be so             */
   struct folb_context  *parent;   /* FOLB_ORIGIN_REPLY; NULL: none           */
   struct folb_cluster  *parent_cluster; /* held if implicit                  */
   struct folb_endpoint *answered;
@@ -241,6 +128,7 @@ struct folb_engine {
 
   _Atomic uint64_t generation; /* from 1; written: lock                      */
   _Atomic uint64_t version;    /* of who may be picked; written: lock        */
+  _Atomic bool     reselect;   /* the subset is to be chosen anew            */
 
   pthread_mutex_t source_lock;
   pthread_mutex_t lock;
@@ -249,6 +137,8 @@ struct folb_engine {
   uint64_t               refs; /* 1 of the host, 1 a reference               */
   uint32_t               random[4];
   bool                   ever_member;
+  uint32_t               expected; /* first answers of sources to come       */
+  uint64_t               expected_ms; /* when the first was expected         */
   uint32_t              *scratch; /* room for the largest view               */
   uint32_t               n_scratch;
   struct folb_cluster   *clusters; /* configured, in order of appearance     */
@@ -257,10 +147,13 @@ struct folb_engine {
   uint32_t               n_endpoints;
   struct folb_endpoint  *oldest, *newest;
   uint64_t               answers;
+  struct folb_budget     budget;
+  uint64_t               gone; /* attempts at endpoints that are no more     */
   struct folb_cluster   *implicit[FOLB_IMPLICIT_BUCKETS];
   struct folb_host      *hosts[FOLB_HOST_BUCKETS];
 
   /* source_lock */
+  uint64_t                 subset_seed; /* of this process                  */
   struct folb_member_list *sources[FOLB_SOURCE_COUNT];
   uint64_t                *warned; /* hashes of texts warned about           */
   uint32_t                 n_warned;
@@ -333,10 +226,18 @@ void     folb_endpoint_settle_locked(struct folb_endpoint *ep,
                                      struct folb_outbox   *out);
 void     folb_endpoint_block_locked(struct folb_endpoint *ep, uint32_t set,
                                     uint32_t clear);
+/* All attempts begun so far. */
+uint64_t folb_endpoints_begun_locked(const struct folb_engine *engine);
 void     folb_endpoint_eject_locked(struct folb_endpoint *ep, uint64_t now_ms,
                                     const char *why, struct folb_outbox *out);
 void     folb_endpoint_avoid_locked(struct folb_endpoint *ep, uint64_t now_ms,
                                     const char *why, struct folb_outbox *out);
+/* Ends an ejection. */
+void folb_endpoint_restore_locked(struct folb_endpoint *ep, uint64_t now_ms,
+                                  const char *why, struct folb_outbox *out);
+/* It is listed again: it gets its full share at once. */
+void folb_endpoint_announced_locked(struct folb_endpoint *ep, uint64_t now_ms,
+                                    struct folb_outbox *out);
 void folb_endpoints_child_locked(struct folb_engine *engine);
 void folb_endpoints_end(struct folb_engine *engine, struct folb_outbox *out);
 void folb_endpoints_free(struct folb_engine *engine);
@@ -359,6 +260,9 @@ uint64_t folb_hosts_until_locked(const struct folb_engine *engine);
 /* The endpoint that is or was a member and has the address by text or by
  * what names resolve to, or NULL. */
 struct folb_endpoint *folb_host_match_locked(struct folb_endpoint *ep);
+
+/* source.c */
+uint64_t folb_expected_until_locked(const struct folb_engine *engine);
 
 /* cluster.c */
 struct folb_cluster *folb_cluster_new(struct folb_engine           *engine,
@@ -385,8 +289,14 @@ void                 folb_context_hold_locked(struct folb_context *context);
 void                 folb_context_unhold_locked(struct folb_context *context,
                                                 struct folb_outbox  *out);
 /* Gives the reference its context, if it is to have one. */
-enum folb_status folb_context_open_locked(struct folb_ref    *ref,
+enum folb_status folb_context_open_locked(struct folb_ref *ref, uint64_t now_ms,
                                           struct folb_outbox *out);
+void folb_context_bind_locked(struct folb_context  *context,
+                              struct folb_endpoint *ep, uint64_t now_ms);
+/* It is away from home (NULL: not known): when its calls are to look again. */
+void folb_context_away_locked(struct folb_context        *context,
+                              const struct folb_endpoint *home,
+                              uint64_t                    now_ms);
 /* After the call succeeded at its endpoint. */
 void folb_context_settle_locked(struct folb_call *call, uint64_t now_ms);
 
@@ -461,7 +371,8 @@ enum {
   FOLB_ST_SLEEPING  = 32,
   FOLB_ST_SHUNS     = 64,
   FOLB_ST_NOTED     = 128, /* the effect of its failure has been applied     */
-  FOLB_ST_TIMED     = 256  /* begun_us is when the attempt began             */
+  FOLB_ST_VISIT     = 256, /* tries an endpoint its context is not to go to  */
+  FOLB_ST_TIMED     = 512  /* begun_us is when the attempt began             */
 };
 
 /* The attempt that begins is timed; a LocateRequest is not. */

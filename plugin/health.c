@@ -7,7 +7,11 @@
  *   trial     success: usable, level 0; failure: ejected again, longer; any
  *             other end: the next one may try
  *
+ * With probing there is no trial: at T or before, an answered probe makes it
+ * usable, at level 0; one that fails after T ejects it again, longer.
+ *
  * An avoidance is an ejection of FOLB_AVOID_MS that leaves the level alone.
+ * One that ends begins no slow start: a second is no absence.
  */
 #include "health.h"
 
@@ -22,7 +26,8 @@ uint64_t folb_jitter(uint64_t ms, uint32_t random)
 
 bool folb_health_usable(const struct folb_health *health, uint64_t now_ms)
 {
-  return !health->ejected || (now_ms >= health->until_ms && !health->trial);
+  return !health->ejected ||
+         (now_ms >= health->until_ms && !health->trial && !health->probed);
 }
 
 bool folb_health_counts(const struct folb_health *health, uint64_t now_ms,
@@ -52,6 +57,8 @@ uint64_t folb_health_eject(struct folb_health *health, uint32_t first_ms,
     health->level++;
   health->ejected  = true;
   health->trial    = false;
+  health->outlier  = false;
+  health->slow_ms  = 0;
   health->until_ms = now_ms + ms;
   return ms;
 }
@@ -65,16 +72,35 @@ uint64_t folb_health_avoid(struct folb_health *health, uint32_t first_ms,
     return 0;
   health->ejected  = true;
   health->trial    = false;
+  health->outlier  = false;
   health->until_ms = until_ms;
   return FOLB_AVOID_MS;
 }
 
-bool folb_health_restore(struct folb_health *health)
+bool folb_health_restore(struct folb_health *health, uint64_t now_ms)
 {
   bool ended = health->ejected;
 
+  if (ended)
+    health->since_ms = now_ms;
+  if (ended && health->level != 0)
+    health->slow_ms = now_ms == 0 ? 1 : now_ms;
   health->ejected = false;
   health->trial   = false;
+  health->outlier = false;
+  health->probed  = false;
   health->level   = 0;
   return ended;
+}
+
+uint32_t folb_health_share(const struct folb_health *health, uint64_t now_ms,
+                           uint32_t slow_start_ms)
+{
+  uint64_t passed;
+
+  if (health->slow_ms == 0 || now_ms >= health->slow_ms + slow_start_ms)
+    return 1000;
+  passed = now_ms - health->slow_ms;
+  return FOLB_SLOW_FLOOR +
+         (uint32_t)(passed * (1000 - FOLB_SLOW_FLOOR) / slow_start_ms);
 }

@@ -11,9 +11,13 @@
 
 struct folb_health {
   uint64_t until_ms; /* when the ejection ends; only while ejected           */
+  uint64_t since_ms; /* usable since; 0: from the beginning                  */
+  uint64_t slow_ms;  /* when its slow start began; 0: none                   */
   uint32_t level;    /* ejections in a row: the next lasts first << level    */
   bool     ejected;  /* until an attempt succeeds, also after until_ms       */
   bool     trial;    /* the ejection has ended and one call tries            */
+  bool     outlier;  /* ejected for failing calls, though it may be reached  */
+  bool     probed;   /* comes back by a probe: no call tries                 */
 };
 
 /* How long an avoidance without doubling lasts. */
@@ -31,8 +35,14 @@ uint64_t folb_health_eject(struct folb_health *health, uint32_t first_ms,
                            uint32_t max_ms, uint32_t random, uint64_t now_ms);
 uint64_t folb_health_avoid(struct folb_health *health, uint32_t first_ms,
                            uint64_t now_ms);
-/* A fresh success: true when it ended an ejection. */
-bool folb_health_restore(struct folb_health *health);
+/* A fresh success, or another sign that all is well: true when it ended an
+ * ejection. */
+bool folb_health_restore(struct folb_health *health, uint64_t now_ms);
+/* While an endpoint returns from an ejection it takes a share of its weight
+ * that grows with time: per mille, FOLB_SLOW_FLOOR to 1000. */
+#define FOLB_SLOW_FLOOR 100u
+uint32_t folb_health_share(const struct folb_health *health, uint64_t now_ms,
+                           uint32_t slow_start_ms);
 /* ms, 20 % less to 20 % more. */
 uint64_t folb_jitter(uint64_t ms, uint32_t random);
 

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The key table; README, dumps, parser and messages all follow it.  Also the
- * forms that only keys of later versions have: they are checked already, so
- * that a value which a later version refuses is refused by this one too.
+ * The key table; README, dumps, parser and messages all follow it.
  */
 #include "keys.h"
 
 #include <string.h>
 
-#include "address.h"
 #include "members.h"
 
 #define DAY_MS   86400000u
@@ -39,10 +36,11 @@ static const struct folb_key_spec specs[] = {
     {KEY("folbControl", "", "a directory, or nothing",
          "directory of the control socket of each process", false, true),
      FOLB_FORM_PATH, 0, 0, NULL, NO_FIELD},
-    {KEY("folbDnsServers", "", "host:port, comma separated, or nothing",
+    {KEY("folbDnsServers", "",
+         "host:port, host a numeric address, comma separated, or nothing",
          "servers used by dns: and dns-srv: sources; empty = the system's",
-         true, true),
-     FOLB_FORM_SERVERS, 0, 0, NULL, NO_FIELD},
+         true, false),
+     FOLB_FORM_SERVERS, 0, 0, NULL, FIELD(dns_servers)},
     {KEY("folbEject", "5000:300000",
          "first:max, each 1..86400000 ms, first not above max; 0:0 = never",
          "ms an endpoint is avoided after a failed connect, doubling up to "
@@ -52,7 +50,7 @@ static const struct folb_key_spec specs[] = {
     {KEY("folbEndpoints", "", FOLB_MEMBERS_ACCEPTED,
          "bootstrap endpoints, comma separated; ; separates clusters", true,
          false),
-     FOLB_FORM_MEMBERS, 0, 0, NULL, NO_FIELD},
+     FOLB_FORM_MEMBERS, 0, 0, NULL, FIELD(endpoints)},
     {KEY("folbEndpointsFile", "", "the path of a file, or nothing",
          "file of endpoints, one a line; [name] begins another cluster", false,
          false),
@@ -60,8 +58,8 @@ static const struct folb_key_spec specs[] = {
     {KEY("folbFailBack", "never", "never, " TIMES_MS,
          "ms an endpoint must have been healthy before contexts return to "
          "their preferred one",
-         false, true),
-     FOLB_FORM_NUMBER, 0, DAY_MS, "never", NO_FIELD},
+         false, false),
+     FOLB_FORM_NUMBER, 0, DAY_MS, "never", FIELD(fail_back_ms)},
     {KEY("folbFastPath", "on", "on, off",
          "off: calls take omniORB's own path through the stream", false, true),
      FOLB_FORM_CHOICE, 0, 0, "on off", NO_FIELD},
@@ -75,7 +73,7 @@ static const struct folb_key_spec specs[] = {
          "operations that may be re-sent after COMPLETED_MAYBE or "
          "COMPLETED_YES, once an invocation",
          true, false),
-     FOLB_FORM_OPERATIONS, 0, 0, NULL, NO_FIELD},
+     FOLB_FORM_OPERATIONS, 0, 0, NULL, FIELD(idempotent)},
     {KEY("folbIdleCheck", "1", "off, " TIMES_MS "; 0 = always",
          "ms a pooled connection must have been idle before it is checked "
          "for a dead peer",
@@ -88,8 +86,8 @@ static const struct folb_key_spec specs[] = {
          false, false),
      FOLB_FORM_NUMBER, 1000, DAY_MS, "off", FIELD(keep_alive_ms)},
     {KEY("folbLoadBalance", "context", "client, context, lookup",
-         "grain of the ic-based policies", false, true),
-     FOLB_FORM_CHOICE, 0, 0, "client context lookup", NO_FIELD},
+         "grain of the ic-based policies", false, false),
+     FOLB_FORM_CHOICE, 0, 0, "client context lookup", FIELD(load_balance)},
     {KEY("folbMaxForwards", "10", "0..1000; 0 = none is followed",
          "LOCATION_FORWARD hops one invocation may follow", false, false),
      FOLB_FORM_NUMBER, 0, 1000, NULL, FIELD(max_forwards)},
@@ -101,29 +99,29 @@ static const struct folb_key_spec specs[] = {
     {KEY("folbOutlier", "5", "off, 1..1000000",
          "consecutive failures of calls after which an endpoint is ejected "
          "while another is usable",
-         false, true),
-     FOLB_FORM_NUMBER, 1, 1000000, "off", NO_FIELD},
+         false, false),
+     FOLB_FORM_NUMBER, 1, 1000000, "off", FIELD(outlier)},
     {KEY("folbPerRequest", "", PATTERNS ", or nothing",
          "references of these types are balanced per request whatever the "
          "policy",
-         true, true),
-     FOLB_FORM_PATTERNS, 0, 0, NULL, NO_FIELD},
+         true, false),
+     FOLB_FORM_PATTERNS, 0, 0, NULL, FIELD(per_request)},
     {KEY("folbPolicy", "ic-based",
          "none, ordered, ic-based, ic-based-weighted, per-request, "
          "per-request-weighted, least-request, peak-ewma",
          "which endpoint a new context or a request goes to", false, false),
      FOLB_FORM_POLICY, 0, 0, NULL, NO_FIELD},
     {KEY("folbProbeInterval", "0", TIMES_MS "; 0 = no probing",
-         "ms between LocateRequests to ejected endpoints", false, true),
-     FOLB_FORM_NUMBER, 0, DAY_MS, NULL, NO_FIELD},
+         "ms between LocateRequests to ejected endpoints", false, false),
+     FOLB_FORM_NUMBER, 0, DAY_MS, NULL, FIELD(probe_ms)},
     {KEY("folbResolve", "",
          "dns:host:port, dns-srv:name, naming:corbaname, comma separated, or "
          "nothing",
-         "further sources of endpoints", true, true),
-     FOLB_FORM_SOURCES, 0, 0, NULL, NO_FIELD},
+         "further sources of endpoints", true, false),
+     FOLB_FORM_LOOKUPS, 0, 0, NULL, FIELD(lookups)},
     {KEY("folbResolveInterval", "30000", "1..86400000 ms",
-         "ms between refreshes of folbResolve", false, true),
-     FOLB_FORM_NUMBER, 1, DAY_MS, NULL, NO_FIELD},
+         "ms between refreshes of folbResolve", false, false),
+     FOLB_FORM_NUMBER, 1, DAY_MS, NULL, FIELD(resolve_interval_ms)},
     {KEY("folbRetry", "0",
          "0 = one pass; initial:max:backoff[:maxsingle], initial 1..86400000 "
          "ms, max initial..86400000 ms, backoff 0..10000 %, maxsingle "
@@ -132,13 +130,13 @@ static const struct folb_key_spec specs[] = {
      FOLB_FORM_RETRY, 0, DAY_MS, NULL, NO_FIELD},
     {KEY("folbRetryBudget", "20:10",
          "off, percent:per-second, percent 0..1000, per-second 0..1000000",
-         "re-sends of requests of which octets had been sent", false, true),
+         "re-sends of requests of which octets had been sent", false, false),
      FOLB_FORM_BUDGET, 0, 1000000, "off", NO_FIELD},
     {KEY("folbRewrite", "",
          "from=to, comma separated, from host or host:port, to host, "
          "host:port or drop, or nothing",
-         "addresses in references, rewritten before use", true, true),
-     FOLB_FORM_REWRITES, 0, 0, NULL, NO_FIELD},
+         "addresses in references, rewritten before use", true, false),
+     FOLB_FORM_REWRITES, 0, 0, NULL, FIELD(rewrites)},
     {KEY("folbSeed", "0", "0..4294967295; 0 = from the kernel",
          "seed of the random source", false, false),
      FOLB_FORM_NUMBER, 0, UINT32_MAX, NULL, FIELD(seed)},
@@ -152,8 +150,8 @@ static const struct folb_key_spec specs[] = {
     {KEY("folbSlowStart", "0", TIMES_MS,
          "ms over which an endpoint that returns from an ejection grows to "
          "its full weight",
-         false, true),
-     FOLB_FORM_NUMBER, 0, DAY_MS, NULL, NO_FIELD},
+         false, false),
+     FOLB_FORM_NUMBER, 0, DAY_MS, NULL, FIELD(slow_start_ms)},
     {KEY("folbSpin", "0", "0..1000000 us",
          "us to spin before a blocking receive", false, true),
      FOLB_FORM_NUMBER, 0, 1000000, NULL, NO_FIELD},
@@ -161,8 +159,8 @@ static const struct folb_key_spec specs[] = {
          "directory of the statistics file of each process", false, true),
      FOLB_FORM_PATH, 0, 0, NULL, NO_FIELD},
     {KEY("folbSubset", "0", "0..1000000; 0 = all",
-         "use only so many endpoints of each cluster", false, true),
-     FOLB_FORM_NUMBER, 0, 1000000, NULL, NO_FIELD},
+         "use only so many endpoints of each cluster", false, false),
+     FOLB_FORM_NUMBER, 0, 1000000, NULL, FIELD(subset)},
 };
 
 #define N_SPECS (sizeof(specs) / sizeof(specs[0]))
@@ -295,127 +293,4 @@ size_t folb_numbers_read(struct folb_slice s, uint32_t *numbers, size_t max)
       return 0;
   } while (separator != '\0');
   return n;
-}
-
-static void budget_check(struct folb_slice s, struct folb_mistakes *m)
-{
-  uint32_t n[2];
-
-  if (!folb_slice_is(s, "off") &&
-      (folb_numbers_read(s, n, 2) != 2 || n[0] > 1000 || n[1] > 1000000))
-    folb_mistakes_add(m, FOLB_EINVAL, 0, "%s is not accepted",
-                      folb_quote(s).text);
-}
-
-static bool server_check(struct folb_slice s, struct folb_text *why)
-{
-  struct folb_address a;
-
-  if (folb_slice_begins(s, "giop:")) {
-    folb_text_add(why, "is no host:port");
-    return false;
-  }
-  return folb_address_read(s, &a, why);
-}
-
-/* host or host:port */
-static bool rewrite_half_check(struct folb_slice s, struct folb_text *why)
-{
-  struct folb_address a;
-
-  if (folb_slice_find(s, ':') < s.len &&
-      (s.at[0] != '[' || s.at[s.len - 1] != ']'))
-    return server_check(s, why);
-  return folb_host_read(s, &a, why);
-}
-
-static bool rewrite_check(struct folb_slice s, struct folb_text *why)
-{
-  size_t            equals = folb_slice_find(s, '=');
-  struct folb_slice to;
-
-  if (equals == s.len) {
-    folb_text_add(why, "has no =");
-    return false;
-  }
-  to = folb_slice_trim(folb_slice_of(s.at + equals + 1, s.len - equals - 1));
-  return rewrite_half_check(folb_slice_trim(folb_slice_of(s.at, equals)),
-                            why) &&
-         (folb_slice_is(to, "drop") || rewrite_half_check(to, why));
-}
-
-static bool source_check(struct folb_slice s, struct folb_text *why)
-{
-  struct folb_address a;
-
-  if (folb_slice_begins(s, "dns:"))
-    return server_check(folb_slice_of(s.at + 4, s.len - 4), why);
-  if (folb_slice_begins(s, "dns-srv:"))
-    return folb_host_read(folb_slice_of(s.at + 8, s.len - 8), &a, why);
-  if (folb_slice_begins(s, "naming:") && s.len > 7)
-    return true;
-  folb_text_add(why, "is no source");
-  return false;
-}
-
-static bool source_begins(struct folb_slice s)
-{
-  s = folb_slice_trim(s);
-  return folb_slice_begins(s, "dns:") || folb_slice_begins(s, "dns-srv:") ||
-         folb_slice_begins(s, "naming:");
-}
-
-/* A corbaname holds commas: one separates only ahead of a source. */
-static struct folb_slice source_cut(struct folb_slice *rest, char *separator)
-{
-  struct folb_slice s = *rest;
-  size_t            i;
-
-  for (i = 0; i < s.len; ++i)
-    if (s.at[i] == ',' &&
-        source_begins(folb_slice_of(s.at + i + 1, s.len - i - 1)))
-      break;
-  *separator = i < s.len ? ',' : '\0';
-  rest->at   = s.at + i + (i < s.len);
-  rest->len  = s.len - i - (i < s.len);
-  s.len      = i;
-  return folb_slice_trim(s);
-}
-
-void folb_later_check(const struct folb_key_spec *spec, struct folb_slice s,
-                      struct folb_mistakes *m)
-{
-  char             buf[200];
-  struct folb_text why;
-  char             separator = '\0';
-
-  if (spec->form == FOLB_FORM_BUDGET) {
-    budget_check(s, m);
-    return;
-  }
-  do {
-    struct folb_slice part = s;
-    bool              ok;
-
-    folb_text_init(&why, buf, sizeof(buf));
-    switch (spec->form) {
-    case FOLB_FORM_SOURCES:
-      part = source_cut(&s, &separator);
-      ok   = source_check(part, &why);
-      break;
-    case FOLB_FORM_SERVERS:
-      part = folb_slice_cut(&s, ",", &separator);
-      ok   = server_check(part, &why);
-      break;
-    case FOLB_FORM_REWRITES:
-      part = folb_slice_cut(&s, ",", &separator);
-      ok   = rewrite_check(part, &why);
-      break;
-    default:
-      ok = folb_name_valid(part, &why);
-    }
-    if (!ok)
-      folb_mistakes_add(m, FOLB_EINVAL, 0, "%s: %s", folb_quote(part).text,
-                        buf);
-  } while (separator != '\0');
 }

@@ -18,12 +18,13 @@ enum folb_form {
   FOLB_FORM_OPERATIONS, /* id-pattern#operation-pattern,...          */
   FOLB_FORM_PATTERNS,   /* pattern,...                               */
   FOLB_FORM_PATH,       /* of a file or directory                    */
+  FOLB_FORM_BUDGET,     /* percent:per-second, or word               */
+  FOLB_FORM_REWRITES,   /* from=to,...                               */
+  FOLB_FORM_LOOKUPS,    /* dns:..., dns-srv:..., naming:...          */
+  FOLB_FORM_SERVERS,    /* host:port,... with numeric hosts          */
   /* Of keys of later versions only. */
-  FOLB_FORM_BUDGET,  /* percent:per-second, or word                  */
-  FOLB_FORM_NAME,    /* name of an instance                          */
-  FOLB_FORM_SOURCES, /* dns:..., dns-srv:..., naming:...             */
-  FOLB_FORM_SERVERS, /* host:port,...                                */
-  FOLB_FORM_REWRITES /* from=to,...                                  */
+  FOLB_FORM_NAME, /* name of an instance                             */
+  FOLB_FORM_COUNT
 };
 
 struct folb_key_spec {
@@ -34,8 +35,8 @@ struct folb_key_spec {
   const char     *word; /* of FOLB_FORM_CHOICE: all of them, with a blank
                            between two; else what is accepted beside
                            numbers, or NULL                            */
-  size_t field;         /* of a number or choice: where folb_config has it;
-                           SIZE_MAX: nowhere  */
+  size_t field; /* where folb_config has what was read; SIZE_MAX: nowhere, or
+                   the reader of the form knows                         */
 };
 
 /* NULL beyond the last. */
@@ -48,9 +49,5 @@ int folb_choice_position(const char *words, struct folb_slice s);
 /* Takes at most max numbers, separated by colons, apart.  Their number; 0
  * when one is no number, or there are more. */
 size_t folb_numbers_read(struct folb_slice s, uint32_t *numbers, size_t max);
-/* Checks the values of those forms that only later versions use; a value is
- * trimmed and not empty. */
-void folb_later_check(const struct folb_key_spec *spec, struct folb_slice s,
-                      struct folb_mistakes *m);
 
 #endif

@@ -45,48 +45,33 @@ bool folb_name_valid(struct folb_slice s, struct folb_text *why)
   return true;
 }
 
-/* Takes the prefixes b~ and v~ off; they have their place but no effect yet,
- * so that an entry which has one is not there either. */
-static enum folb_status entry_prefixes(struct folb_slice *s,
-                                       struct folb_text  *why)
+/* Takes the prefixes b~ and v~ off, in any order. */
+static bool entry_prefixes(struct folb_slice *s, struct folb_member *e,
+                           struct folb_text *why)
 {
-  bool backup = false;
-  bool vip    = false;
-
   while (folb_slice_begins(*s, "b~") || folb_slice_begins(*s, "v~")) {
-    bool *seen = s->at[0] == 'b' ? &backup : &vip;
+    bool *seen = s->at[0] == 'b' ? &e->backup : &e->balancer;
 
     if (*seen) {
       folb_text_add(why, "prefix %c~ is repeated", s->at[0]);
-      return FOLB_EINVAL;
+      return false;
     }
     *seen = true;
     *s    = folb_slice_trim(folb_slice_of(s->at + 2, s->len - 2));
   }
-  if (!backup && !vip)
-    return FOLB_OK;
-  folb_text_add(why, "prefix %s is not yet there",
-                backup && vip ? "b~v~" : (backup ? "b~" : "v~"));
-  return FOLB_ENOTYET;
+  return true;
 }
 
 /* `[b~][v~][name@]address[*weight]`, trimmed.  What is wrong goes to why. */
 static enum folb_status entry_read(struct folb_slice s, struct folb_member *e,
                                    struct folb_text *why)
 {
-  enum folb_status status;
-  struct folb_text not_yet;
-  char             buf[80];
-  size_t           at;
+  size_t at;
 
   memset(e, 0, sizeof(*e));
   e->weight = FOLB_WEIGHT_DEFAULT;
-  folb_text_init(&not_yet, buf, sizeof(buf));
-  status = entry_prefixes(&s, &not_yet);
-  if (status == FOLB_EINVAL) {
-    folb_text_add(why, "%s", buf);
-    return status;
-  }
+  if (!entry_prefixes(&s, e, why))
+    return FOLB_EINVAL;
 
   /* A path may hold an @, a name and a host cannot. */
   at = folb_slice_find(s, '@');
@@ -112,11 +97,7 @@ static enum folb_status entry_read(struct folb_slice s, struct folb_member *e,
     }
     s = folb_slice_trim(folb_slice_of(s.at, at));
   }
-  if (!folb_address_read(s, &e->address, why))
-    return FOLB_EINVAL;
-  if (status == FOLB_ENOTYET)
-    folb_text_add(why, "%s", buf);
-  return status;
+  return folb_address_read(s, &e->address, why) ? FOLB_OK : FOLB_EINVAL;
 }
 
 static uint32_t address_hash(const struct folb_address *a)
@@ -216,6 +197,8 @@ static void member_merge(struct builder *b, const struct folb_member *e,
   }
   if (e->weight > same->weight)
     same->weight = e->weight;
+  same->backup &= e->backup;
+  same->balancer |= e->balancer;
   if (same->name[0] == '\0')
     memcpy(same->name, e->name, sizeof(same->name));
   if (b->list->n_duplicates++ == 0)

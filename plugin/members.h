@@ -8,7 +8,7 @@
 #include "text.h"
 
 #define FOLB_MEMBERS_ACCEPTED                                                  \
-  "[name@]address[*weight], address one of host:port, [v6]:port, "             \
+  "[b~][v~][name@]address[*weight], address one of host:port, [v6]:port, "     \
   "giop:tcp:host:port, giop:ssl:host:port, giop:unix:path; port 1..65535, "    \
   "weight 0..65535"
 

@@ -49,7 +49,8 @@ static void outbox_log(struct folb_engine            *engine,
              text, ms, sep, why);
     break;
   case FOLB_EVENT_RESTORED:
-    folb_log(engine, FOLB_LOG_STATE, "endpoint %s restored: it answered", text);
+    folb_log(engine, FOLB_LOG_STATE, "endpoint %s restored%s%s", text, sep,
+             why);
     break;
   case FOLB_EVENT_ADDED:
     folb_log(engine, FOLB_LOG_STATE, "endpoint %s added, weight %llu", text,

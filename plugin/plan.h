@@ -21,6 +21,9 @@ struct folb_plan {
     struct folb_endpoint     *ep; /* pinned */
     const struct folb_member *member;
     uint32_t                  weight; /* the largest that is listed          */
+    bool                      backup; /* everywhere it is listed             */
+    bool                      balancer; /* somewhere                         */
+    bool                      outside;  /* of the subset                     */
     bool                      named; /* the name is the entry's own          */
   } * entries;
   struct folb_endpoint **members, **rotation;
@@ -40,10 +43,13 @@ static inline const char *folb_plan_name(const struct folb_plan_entry *e)
   return e->named ? e->member->name : "";
 }
 
+/* Marks what is outside the subset of this process. */
+enum folb_status folb_plan_subset(struct folb_engine *engine,
+                                  struct folb_plan   *plan);
 /* Builds what changes, without touching what is there. */
 enum folb_status folb_plans_build(struct folb_plans *plans);
 /* Exchanges the old for the new; what was old is then the plans'. */
-void folb_plans_publish_locked(struct folb_plans  *plans,
+void folb_plans_publish_locked(struct folb_plans *plans, uint64_t now_ms,
                                struct folb_outbox *out);
 
 #endif

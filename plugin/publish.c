@@ -21,7 +21,8 @@ static bool plan_same(const struct folb_plan *plan)
     const struct folb_plan_entry *e = &plan->entries[i];
 
     if (cluster->members[i] != e->ep || e->ep->weight != e->weight ||
-        e->ep->backup != e->member->backup ||
+        e->ep->backup != e->backup || e->ep->balancer != e->balancer ||
+        ((folb_blocked(e->ep) & FOLB_BLOCK_OUTSIDE) != 0) != e->outside ||
         strcmp(e->ep->name, folb_plan_name(e)) != 0)
       return false;
   }
@@ -101,14 +102,13 @@ static enum folb_status plan_build(struct folb_engine *engine,
     plan->members[i] = plan->rotation[i] = plan->entries[i].ep;
   if (!folb_policy_is(policy, FOLB_POLICY_IN_ORDER))
     plan_shuffle(engine, plan);
-  /* What is planned, not yet the endpoints' own, in rotation order. */
+  /* The planned weights, not yet the endpoints' own, in rotation order. */
   for (i = 0; i < plan->n; i++) {
-    plan->entries[i].ep->planned_weight = plan->entries[i].weight;
-    plan->entries[i].ep->planned_backup = plan->entries[i].member->backup;
-  }
-  for (i = 0; i < plan->n; i++) {
-    weights[i] = plan->rotation[i]->planned_weight;
-    backups[i] = plan->rotation[i]->planned_backup;
+    const struct folb_plan_entry *e =
+        &plan->entries[plan->rotation[i]->planned];
+
+    weights[i] = e->outside ? 0 : e->weight;
+    backups[i] = e->backup;
   }
   status = folb_snapshot_new(engine, policy, plan->rotation, weights, backups,
                              plan->n, &plan->snapshot);
@@ -124,10 +124,13 @@ enum folb_status folb_plans_build(struct folb_plans *plans)
   enum folb_status    status;
 
   for (plan = plans->first; plan != NULL; plan = plan->next) {
+    status = folb_plan_subset(engine, plan);
+    if (status != FOLB_OK)
+      return status;
     plan->changed = !plan_same(plan);
     if (!plan->changed)
       continue;
-    plans->n_events += plan->n;
+    plans->n_events += 2 * plan->n; /* restored and added */
     if (plan->cluster != NULL)
       plans->n_events += plan->cluster->n_members;
     if (plan->n > plans->widest)
@@ -158,28 +161,35 @@ static void member_leave_locked(struct folb_endpoint *ep,
 
 static void member_enter_locked(struct folb_cluster          *cluster,
                                 const struct folb_plan_entry *e,
+                                uint64_t                      now_ms,
                                 struct folb_outbox           *out)
 {
   struct folb_endpoint *ep     = e->ep;
   uint32_t              weight = e->weight;
+  uint32_t              set    = 0;
 
   if (!ep->member) {
     ep->member = true;
+    /* Whoever lists it again says that it is there. */
+    folb_endpoint_announced_locked(ep, now_ms, out);
     if (ep->host != NULL) {
       ep->host->members++;
       folb_host_ask_locked(ep->host, out);
     }
     folb_outbox_add_locked(out, ep, FOLB_EVENT_ADDED, weight, NULL);
   } else if (ep->weight != weight) {
+    if (ep->weight == 0)
+      ep->health.since_ms = now_ms;
     folb_outbox_add_locked(out, ep, FOLB_EVENT_WEIGHT, weight, NULL);
   }
-  ep->cluster = cluster;
-  ep->weight  = weight;
-  ep->backup  = e->member->backup;
+  ep->cluster  = cluster;
+  ep->weight   = weight;
+  ep->backup   = e->backup;
+  ep->balancer = e->balancer;
   memcpy(ep->name, folb_plan_name(e), strlen(folb_plan_name(e)) + 1);
-  folb_endpoint_block_locked(ep, weight == 0 ? FOLB_BLOCK_DRAINED : 0,
-                             FOLB_BLOCK_REMOVED |
-                                 (weight == 0 ? 0 : FOLB_BLOCK_DRAINED));
+  set |= weight == 0 ? FOLB_BLOCK_DRAINED : 0;
+  set |= e->outside ? FOLB_BLOCK_OUTSIDE : 0;
+  folb_endpoint_block_locked(ep, set, FOLB_BLOCK_NEVER & ~set);
 }
 
 static void cluster_link_locked(struct folb_engine  *engine,
@@ -194,7 +204,7 @@ static void cluster_link_locked(struct folb_engine  *engine,
 
 /* Who leaves one cluster for another is no member of either in between; calls
  * in progress see it blocked and take the lock. */
-void folb_plans_publish_locked(struct folb_plans  *plans,
+void folb_plans_publish_locked(struct folb_plans *plans, uint64_t now_ms,
                                struct folb_outbox *out)
 {
   struct folb_plan *plan;
@@ -211,7 +221,7 @@ void folb_plans_publish_locked(struct folb_plans  *plans,
     if (!plan->changed)
       continue;
     for (i = 0; i < plan->n; i++)
-      member_enter_locked(cluster, &plan->entries[i], out);
+      member_enter_locked(cluster, &plan->entries[i], now_ms, out);
     if (plan->fresh)
       cluster_link_locked(plans->engine, cluster);
     plan->fresh        = false;

@@ -46,7 +46,7 @@ static bool own_fill_locked(struct folb_ref            *ref,
 static void parent_set_locked(struct folb_ref            *ref,
                               const struct folb_ref_spec *spec)
 {
-  if (ref->origin != FOLB_ORIGIN_REPLY)
+  if (ref->origin != FOLB_ORIGIN_REPLY && ref->origin != FOLB_ORIGIN_LOOKUP)
     return;
   if (spec->parent == NULL || spec->answered == NULL || spec->parent->fixed ||
       spec->parent->cluster == NULL) {
@@ -57,6 +57,8 @@ static void parent_set_locked(struct folb_ref            *ref,
   ref->answered->uses++;
   ref->parent_cluster = spec->parent->cluster;
   folb_implicit_hold_locked(ref->parent_cluster);
+  if (ref->origin == FOLB_ORIGIN_LOOKUP)
+    return;
   ref->parent =
       atomic_load_explicit(&spec->parent->context, memory_order_relaxed);
   folb_context_hold_locked(ref->parent);
@@ -69,6 +71,7 @@ static void ref_empty_locked(struct folb_ref *ref, struct folb_outbox *out)
   folb_context_unhold_locked(
       atomic_load_explicit(&ref->context, memory_order_relaxed), out);
   folb_context_unhold_locked(ref->retired, out);
+  folb_context_unhold_locked(ref->kept, out);
   folb_context_unhold_locked(ref->parent, out);
   folb_implicit_unhold_locked(ref->parent_cluster, out);
   folb_implicit_unhold_locked(ref->implicit, out);
@@ -141,6 +144,32 @@ void folb_ref_release(struct folb_ref *ref)
   folb_engine_unref(engine);
 }
 
+void folb_ref_balance(struct folb_ref *ref, bool per_request)
+{
+  folb_lock(ref->engine);
+  if (ref->balanced != per_request) {
+    ref->balanced = per_request;
+    if (per_request) {
+      ref->kept = atomic_exchange(&ref->context, NULL);
+    } else {
+      atomic_store(&ref->per_request, NULL);
+      atomic_store(&ref->context, ref->kept);
+      ref->kept = NULL;
+    }
+  }
+  folb_unlock(ref->engine);
+}
+
+bool folb_ref_balanced(struct folb_ref *ref)
+{
+  bool balanced;
+
+  folb_lock(ref->engine);
+  balanced = !ref->fixed && ref->cluster != NULL && folb_ref_balances(ref);
+  folb_unlock(ref->engine);
+  return balanced;
+}
+
 uint32_t folb_ref_profile(const struct folb_ref      *ref,
                           const struct folb_endpoint *ep)
 {
@@ -189,6 +218,10 @@ static void cluster_join_locked(struct folb_ref     *ref,
     return;
   ref->cluster = cluster;
   ref->retired = atomic_exchange(&ref->context, NULL);
+  if (ref->kept != NULL) {
+    ref->retired = ref->kept;
+    ref->kept    = NULL;
+  }
   atomic_store(&ref->per_request, NULL);
 }
 
@@ -274,7 +307,8 @@ static enum folb_managed decide_locked(struct folb_ref *ref, bool settle,
     managed = FOLB_MANAGED;
   if (managed == FOLB_MANAGED)
     return managed;
-  open = own_open(ref) || folb_hosts_open_locked(ref->engine);
+  open = ref->engine->expected != 0 || own_open(ref) ||
+         folb_hosts_open_locked(ref->engine);
   if (open && !settle)
     return FOLB_UNDECIDED;
   if (!ref->fixed)
@@ -336,11 +370,14 @@ enum folb_managed folb_ref_settle_locked(struct folb_ref    *ref,
 
 uint64_t folb_ref_names_until(struct folb_ref *ref)
 {
-  uint64_t until;
+  uint64_t until, sources;
   uint32_t i;
 
   folb_lock(ref->engine);
-  until = folb_hosts_until_locked(ref->engine);
+  until   = folb_hosts_until_locked(ref->engine);
+  sources = folb_expected_until_locked(ref->engine);
+  if (sources > until)
+    until = sources;
   for (i = 0; i < ref->n_own; i++) {
     const struct folb_host *host = ref->own[i].ep->host;
 

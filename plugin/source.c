@@ -130,20 +130,20 @@ static bool plan_room(struct folb_engine *engine, struct folb_plan *plan,
 }
 
 /* Another source lists the endpoint too. */
-static void plan_weight(struct folb_plan           *plan,
-                        const struct folb_endpoint *ep, uint32_t weight)
+static void plan_again(struct folb_plan_entry   *e,
+                       const struct folb_member *member)
 {
-  uint32_t i;
-
-  for (i = 0; i < plan->n; i++)
-    if (plan->entries[i].ep == ep && plan->entries[i].weight < weight)
-      plan->entries[i].weight = weight;
+  if (e->weight < member->weight)
+    e->weight = member->weight;
+  e->backup &= member->backup;
+  e->balancer |= member->balancer;
 }
 
 static bool plan_member(struct folb_engine *engine, struct folb_plan *plan,
                         const struct folb_member *member)
 {
-  struct folb_endpoint *ep;
+  struct folb_plan_entry *e;
+  struct folb_endpoint   *ep;
 
   folb_lock(engine);
   ep = folb_endpoint_get_locked(engine, &member->address);
@@ -157,17 +157,22 @@ static bool plan_member(struct folb_engine *engine, struct folb_plan *plan,
       warn(engine,
            "endpoint %s is listed by two sources; the larger weight counts",
            ep->text);
-      plan_weight(plan, ep, member->weight);
+      plan_again(&plan->entries[ep->planned], member);
     } else
       warn(engine, "endpoint %s is in two clusters; it stays in the first one",
            ep->text);
     return true;
   }
-  ep->plan                       = plan;
-  plan->entries[plan->n].ep      = ep;
-  plan->entries[plan->n].member  = member;
-  plan->entries[plan->n].weight  = member->weight;
-  plan->entries[plan->n++].named = member->name[0] != '\0';
+  ep->plan    = plan;
+  ep->planned = plan->n;
+  e           = &plan->entries[plan->n++];
+  memset(e, 0, sizeof(*e));
+  e->ep       = ep;
+  e->member   = member;
+  e->weight   = member->weight;
+  e->backup   = member->backup;
+  e->balancer = member->balancer;
+  e->named    = member->name[0] != '\0';
   return true;
 }
 
@@ -206,8 +211,7 @@ static bool plan_names(struct folb_engine *engine, struct folb_plan *plan)
   return true;
 }
 
-static enum folb_status plan_lists(struct folb_plans             *plans,
-                                   enum folb_source               changed,
+static enum folb_status plan_lists(struct folb_plans *plans, int changed,
                                    const struct folb_member_list *list)
 {
   struct folb_engine  *engine = plans->engine;
@@ -225,7 +229,7 @@ static enum folb_status plan_lists(struct folb_plans             *plans,
   }
   for (s = 0; s < FOLB_SOURCE_COUNT; s++) {
     const struct folb_member_list *from =
-        s == (int)changed ? list : engine->sources[s];
+        s == changed ? list : engine->sources[s];
 
     for (i = 0; from != NULL && i < from->n_clusters; i++) {
       const struct folb_cluster_spec *spec   = &from->clusters[i];
@@ -267,18 +271,18 @@ static void plans_free(struct folb_plans *plans, struct folb_outbox *out)
   }
 }
 
-enum folb_status folb_engine_set_source(struct folb_engine            *engine,
-                                        enum folb_source               source,
-                                        const struct folb_member_list *list)
+/* What source lists is exchanged for list; -1: none, but what is made of the
+ * lists is made anew. */
+static enum folb_status change(struct folb_engine *engine, int source,
+                               const struct folb_member_list *list)
 {
-  struct folb_plans        plans = {engine, NULL, NULL, NULL, 0, 0};
+  struct folb_plans        plans  = {engine, NULL, NULL, NULL, 0, 0};
+  const uint64_t           now_ms = folb_now(engine);
   struct folb_member_list *copy  = NULL;
   struct folb_outbox       out;
   struct folb_plan        *plan;
   enum folb_status         status;
 
-  if ((unsigned)source >= FOLB_SOURCE_COUNT)
-    return FOLB_EINVAL;
   plans.last = &plans.first;
   folb_outbox_init(&out, engine);
   (void)pthread_mutex_lock(&engine->source_lock);
@@ -293,13 +297,15 @@ enum folb_status folb_engine_set_source(struct folb_engine            *engine,
   if (status == FOLB_OK) {
     folb_lock(engine);
     if (folb_scratch_locked(engine, plans.widest)) {
-      struct folb_member_list *old = engine->sources[source];
-
       out.items = plans.items;
       out.max   = plans.n_events;
-      folb_plans_publish_locked(&plans, &out);
-      engine->sources[source] = copy;
-      copy                    = old;
+      folb_plans_publish_locked(&plans, now_ms, &out);
+      if (source >= 0) {
+        struct folb_member_list *old = engine->sources[source];
+
+        engine->sources[source] = copy;
+        copy                    = old;
+      }
     } else {
       status = FOLB_ENOMEM;
     }
@@ -313,6 +319,23 @@ enum folb_status folb_engine_set_source(struct folb_engine            *engine,
   return status;
 }
 
+enum folb_status folb_engine_set_source(struct folb_engine            *engine,
+                                        enum folb_source               source,
+                                        const struct folb_member_list *list)
+{
+  if ((unsigned)source >= FOLB_SOURCE_COUNT)
+    return FOLB_EINVAL;
+  return change(engine, (int)source, list);
+}
+
+void folb_engine_reselect(struct folb_engine *engine)
+{
+  if (atomic_load_explicit(&engine->reselect, memory_order_relaxed) &&
+      atomic_exchange(&engine->reselect, false) &&
+      change(engine, -1, NULL) != FOLB_OK)
+    atomic_store(&engine->reselect, true);
+}
+
 bool folb_engine_lists(struct folb_engine        *engine,
                        const struct folb_address *address)
 {
@@ -324,4 +347,33 @@ bool folb_engine_lists(struct folb_engine        *engine,
   listed = ep != NULL && ep->cluster != NULL;
   folb_unlock(engine);
   return listed;
+}
+
+/* ---- first answers ---------------------------------------------------------
+ */
+
+void folb_engine_expect(struct folb_engine *engine, uint32_t n)
+{
+  uint64_t now_ms = folb_now(engine);
+
+  folb_lock(engine);
+  if (engine->expected == 0)
+    engine->expected_ms = now_ms;
+  engine->expected += n;
+  folb_generation_locked(engine);
+  folb_unlock(engine);
+}
+
+void folb_engine_answered(struct folb_engine *engine)
+{
+  folb_lock(engine);
+  if (engine->expected != 0)
+    engine->expected--;
+  folb_generation_locked(engine);
+  folb_unlock(engine);
+}
+
+uint64_t folb_expected_until_locked(const struct folb_engine *engine)
+{
+  return engine->expected != 0 ? engine->expected_ms + FOLB_FIRST_ANSWER_MS : 0;
 }

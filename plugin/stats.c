@@ -26,9 +26,13 @@ static enum folb_state stats_state(const struct folb_endpoint *ep,
     return FOLB_STATE_REMOVED;
   if ((blocked & FOLB_BLOCK_DRAINED) != 0)
     return FOLB_STATE_DRAINED;
+  if ((blocked & FOLB_BLOCK_OUTSIDE) != 0)
+    return FOLB_STATE_OUTSIDE;
   if (!ep->health.ejected)
     return FOLB_STATE_USABLE;
-  return now_ms < ep->health.until_ms ? FOLB_STATE_EJECTED : FOLB_STATE_TRIAL;
+  return now_ms < ep->health.until_ms || ep->health.probed
+             ? FOLB_STATE_EJECTED
+             : FOLB_STATE_TRIAL;
 }
 
 static void stats_row_locked(struct stats *all, struct folb_endpoint *ep)
@@ -62,6 +66,9 @@ static void stats_row_locked(struct stats *all, struct folb_endpoint *ep)
   s->outstanding = (uint32_t)folb_endpoint_outstanding(ep);
   s->attempts += s->outstanding;
   s->ejections = ep->ejections;
+  s->backup    = ep->backup;
+  s->balancer  = ep->balancer;
+  s->panics    = ep->panics;
   ep->uses++;
 }
 

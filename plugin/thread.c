@@ -94,18 +94,24 @@ static struct folb_thread *thread_get(void)
   return thread;
 }
 
-/* How many of the tier are usable; lowers expiry. */
+/* How many of the tier are usable; lowers expiry.  slow: one of them is in its
+ * slow start. */
 static uint32_t tier_usable_locked(const struct folb_snapshot *tier,
-                                   uint64_t now_ms, uint64_t *expiry)
+                                   uint64_t now_ms, uint64_t *expiry,
+                                   bool *slow)
 {
-  uint32_t i, usable = 0;
+  const uint32_t slow_start = tier->engine->config->slow_start_ms;
+  uint32_t       i, usable = 0;
 
+  *slow = false;
   for (i = 0; i < tier->view.n; i++) {
     const struct folb_health *health = &tier->eps[i]->health;
 
-    if (folb_health_usable(health, now_ms))
+    if (folb_health_usable(health, now_ms)) {
       usable++;
-    else if (!health->trial && health->until_ms < *expiry)
+      *slow |= folb_health_share(health, now_ms, slow_start) < 1000;
+    } else if (!health->trial && !health->probed &&
+               health->until_ms < *expiry)
       *expiry = health->until_ms;
   }
   return usable;
@@ -143,19 +149,26 @@ static void turns_filter_locked(struct folb_turns *turns, uint64_t now_ms)
   const struct folb_snapshot *snapshot = turns->snapshot;
   const struct folb_snapshot *tier     = snapshot;
   uint32_t                    i, usable;
+  bool                        slow;
 
   turns->version =
       atomic_load_explicit(&snapshot->engine->version, memory_order_relaxed);
   turns->expiry = UINT64_MAX;
-  usable        = tier_usable_locked(tier, now_ms, &turns->expiry);
+  usable = tier_usable_locked(tier, now_ms, &turns->expiry, &slow);
   if (usable == 0 && tier->backup != NULL) {
     tier   = tier->backup;
-    usable = tier_usable_locked(tier, now_ms, &turns->expiry);
+    usable = tier_usable_locked(tier, now_ms, &turns->expiry, &slow);
   }
   turns_tier(turns, tier);
   turns->candidates = tier->all;
   turns->n          = usable;
   turns->sequence   = NULL;
+  /* Whether it sits out is drawn anew for every pick, under the lock. */
+  if (slow) {
+    turns->n      = 0;
+    turns->expiry = now_ms + 1;
+    return;
+  }
   if (usable == tier->view.n) {
     turns->sequence = tier->sequence;
     turns->cycle    = tier->cycle;

@@ -209,6 +209,45 @@ int add(Clusters& clusters, const folb_member& member)
   return FOLB_OK;
 }
 
+// before: gets the weight that the member had.
+int weigh(const char* address, uint32_t weight, uint32_t& before)
+{
+  return edit([&](Clusters& clusters) {
+    int status = FOLB_OK;
+    if (folb_member* member = find(clusters, address, status)) {
+      before         = member->weight;
+      member->weight = weight;
+    }
+    return status;
+  });
+}
+
+// The weight of a member, of all that sources give it; otherwise: there is no
+// engine, or no such member.
+uint32_t weight_in_force(const char* text, uint32_t otherwise)
+{
+  struct Search {
+    folb_address address;
+    uint32_t     weight;
+  } search{{}, otherwise};
+  Runtime::Pin runtime;
+  if (!runtime ||
+      folb_address_parse(text, strlen(text), &search.address, nullptr))
+    return otherwise;
+  folb_engine_stats(
+      runtime->engine(),
+      [](void* arg, const folb_endpoint_stats* ep) {
+        auto& s = *static_cast<Search*>(arg);
+        if (!folb_address_equal(ep->address, &s.address))
+          return true;
+        if (ep->state != FOLB_STATE_REMOVED && ep->cluster)
+          s.weight = ep->weight;
+        return false;
+      },
+      &search);
+  return search.weight;
+}
+
 std::string stringified(const char* name)
 {
   int               argc = 0;
@@ -331,13 +370,23 @@ int omnifolb_set_weight(const char* address, unsigned weight)
     return fail(FOLB_EINVAL, ("weight " + std::to_string(weight) +
                               " out of range; 0..65535 is accepted")
                                  .c_str());
-  return guarded([&] {
-    return edit([&](Clusters& clusters) {
-      int status = FOLB_OK;
-      if (folb_member* member = find(clusters, address, status))
-        member->weight = weight;
+  return guarded([&]() -> int {
+    uint32_t before = 0;
+    if (int status = weigh(address, weight, before))
       return status;
-    });
+    // Where another source lists it with a larger one, that counts.
+    const uint32_t counts = weight_in_force(address, weight);
+    if (counts == weight)
+      return done();
+    if (int status = weigh(address, before, before))
+      return status;
+    return fail(FOLB_EEXIST, (std::string("weight ") + std::to_string(weight) +
+                              " of \"" + address +
+                              "\" has no effect: another source lists it "
+                              "with weight " +
+                              std::to_string(counts) +
+                              "; that or a larger one is accepted")
+                                 .c_str());
   });
 }
 

@@ -43,6 +43,22 @@ void EndpointRope::abandon()
   pd_nwaiting = 0;
 }
 
+void EndpointRope::cut(const omniCallDescriptor& call)
+{
+  omni_tracedmutex_lock lock(*omni::omniTransportLock);
+  for (auto* r = ropes.next; r != &ropes; r = r->next) {
+    auto& strands =
+        static_cast<omni::giopRope*>(r)->*(&EndpointRope::pd_strands);
+    for (auto* s = strands.next; s != &strands; s = s->next) {
+      auto& strand = *static_cast<omni::giopStrand*>(s);
+      for (auto* c = strand.clients.next; c != &strand.clients; c = c->next)
+        if (static_cast<omni::GIOP_C*>(c)->calldescriptor() == &call &&
+            strand.connection)
+          strand.connection->Shutdown();
+    }
+  }
+}
+
 void EndpointRope::filterAndSortAddressList()
 {
   pd_addresses_order.push_back(0);
@@ -167,6 +183,14 @@ folb_outcome Channel::wait_for_slot(uint64_t                 deadline,
   return outcome;
 }
 
+void Channel::know(const IOP::TaggedProfile& profile)
+{
+  const auto& data = profile.profile_data;
+  Guard       guard(shim_lock);
+  profile_.assign(reinterpret_cast<const char*>(data.get_buffer()),
+                  data.length());
+}
+
 void Channel::fail_waiters()
 {
   ++ejections_;
@@ -241,6 +265,28 @@ Channel* EndpointChannels::find(Runtime& runtime, folb_endpoint* endpoint,
   made->retire();
   made->release();
   return found;
+}
+
+Channel* EndpointChannels::known(IOP::TaggedProfileList& profiles) const
+{
+  std::string octets;
+  Channel*    channel;
+  {
+    Guard guard(shim_lock);
+    for (channel = first_; channel; channel = channel->next_)
+      if (!channel->profile_.empty())
+        break;
+    if (!channel)
+      return nullptr;
+    octets = channel->profile_;
+    channel->retain();
+  }
+  profiles.length(1);
+  profiles[0].tag = IOP::TAG_INTERNET_IOP;
+  auto& data      = profiles[0].profile_data;
+  data.length(CORBA::ULong(octets.size()));
+  memcpy(data.get_buffer(), octets.data(), octets.size());
+  return channel;
 }
 
 bool EndpointChannels::retire(bool force)

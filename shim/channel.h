@@ -18,13 +18,14 @@ namespace omnifolb {
 // invocation it is. On the stack of the attempt, which is current_attempt.
 struct Attempt {
   enum Reading { nothing, results, forward };
-  folb_call*   call;
+  folb_call*   call;       // NULL: a probe, which ends at until
   folb_ref*    parent;     // of references in the reply
   Reading      reading;    // what is being unmarshalled
   folb_outcome connect;    // how a connect ended; OK: well, or there was none
   bool         unresolved; // no address to connect to
   bool         timed_out;  // the connect, by its limit
   bool         by_app;     // which was the application's connect timeout
+  uint64_t     until;      // of a probe
 };
 
 using AddressList = std::vector<std::unique_ptr<omni::giopAddress>>;
@@ -33,6 +34,11 @@ using AddressList = std::vector<std::unique_ptr<omni::giopAddress>>;
 // which they prefer (smaller first).
 bool rules_allow(const omni::giopAddress& address, CORBA::ULong ior_flags,
                  CORBA::ULong& rank, CORBA::ULong& strand_flags);
+
+// A time of now_ms() as the ORB has it: zero for none, else of the wall clock.
+omni_time_t wall_deadline(uint64_t until);
+// clientConnectTimeOutPeriod; 0: none.
+uint32_t app_connect_ms();
 
 // The address of a rope of ours: connects to whatever the endpoint's ways
 // (transports, and the addresses of their names) are now.
@@ -69,6 +75,8 @@ class EndpointRope final : public omni::giopRope {
   // In the child of a fork: forgets the connections, which are the parent's.
   // Caller holds omniTransportLock.
   void abandon();
+  // Shuts down the connection that a call is using, whatever its rope.
+  static void cut(const omniCallDescriptor& call);
   const omni::giopAddress* notifyCommFailure(const omni::giopAddress* address,
                                              CORBA::Boolean) override
   {
@@ -141,6 +149,9 @@ class Channel {
   }
   void release(omni::GIOP_C& giop) { rope_->releaseClient(&giop); }
 
+  // A profile that is sent over it, for probes.
+  void know(const IOP::TaggedProfile& profile);
+
   // Whoever waits for a connection leaves: the endpoint was ejected. Under
   // shim_lock.
   void fail_waiters();
@@ -199,6 +210,7 @@ class Channel {
   Signal      free_again_;
   uint64_t    ejections_ = 0;
   std::string last_good_; // address that was connected to last
+  std::string profile_;   // octets of the last known one; "": none
   Channel*    next_     = nullptr; // of the endpoint
   Channel*    all_next_ = nullptr; // of the runtime
 };
@@ -217,6 +229,10 @@ class EndpointChannels {
   // Retires all channels, unless one is in use or, without force, still has a
   // connection: then false.
   bool retire(bool force);
+
+  // A channel that knows a profile, which is the only one of profiles then,
+  // retained; NULL: none does.
+  Channel* known(IOP::TaggedProfileList& profiles) const;
 
   const std::string& endpoint() const { return endpoint_; }
 

@@ -3,6 +3,7 @@
 // How a channel connects: names resolved, client transport rules applied,
 // every address of the endpoint in turn within one connect cap.
 #include "channel.h"
+#include "own.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -11,25 +12,6 @@
 namespace omnifolb {
 
 namespace {
-
-uint32_t app_connect_ms()
-{
-  const omni_time_t& t = orbParameters::clientConnectTimeOutPeriod;
-  return uint32_t(t.s * 1000 + (t.ns + 999999) / 1000000);
-}
-
-// The ORB's deadlines are of the wall clock; none: zero.
-omni_time_t wall_deadline(uint64_t until)
-{
-  omni_time_t deadline;
-  if (until == UINT64_MAX)
-    return deadline;
-  uint64_t now  = now_ms();
-  uint64_t left = until > now ? until - now : 0;
-  omni_thread::get_time(deadline,
-                        omni_time_t(left / 1000, left % 1000 * 1000000));
-  return deadline;
-}
 
 // Not the peer's fault: no descriptor, buffer or port here.
 bool local_shortage(int error)
@@ -86,6 +68,24 @@ Names look_up(Runtime& runtime, const std::string& host, uint64_t until,
 }
 
 } // namespace
+
+uint32_t app_connect_ms()
+{
+  const omni_time_t& t = orbParameters::clientConnectTimeOutPeriod;
+  return uint32_t(t.s * 1000 + (t.ns + 999999) / 1000000);
+}
+
+omni_time_t wall_deadline(uint64_t until)
+{
+  omni_time_t deadline;
+  if (until == UINT64_MAX)
+    return deadline;
+  uint64_t now  = now_ms();
+  uint64_t left = until > now ? until - now : 0;
+  omni_thread::get_time(deadline,
+                        omni_time_t(left / 1000, left % 1000 * 1000000));
+  return deadline;
+}
 
 bool rules_allow(const omni::giopAddress& address, CORBA::ULong ior_flags,
                  CORBA::ULong& rank, CORBA::ULong& strand_flags)
@@ -215,14 +215,19 @@ omni::giopActiveConnection* Channel::connect(CORBA::ULong strand_flags,
                                              bool&        timed_out)
 {
   Attempt& attempt = *current_attempt;
-  background_ensure(runtime_);
+  runtime_.ensure_background();
   // Chosen before another thread found it dead: once is enough for that.
-  if (folb_call_ejected(attempt.call, now_ms())) {
+  if (attempt.call && folb_call_ejected(attempt.call, now_ms())) {
     attempt.connect = FOLB_OUTCOME_EJECTED_MEANWHILE;
     return nullptr;
   }
-  folb_cap    cap  = folb_call_cap(attempt.call, now_ms(), app_connect_ms());
+  folb_cap cap =
+      attempt.call
+          ? folb_call_cap(attempt.call, now_ms(), app_connect_ms())
+          : folb_cap{attempt.until, FOLB_OUTCOME_CONNECT_FAILED, false};
   bool        late = false, failed = false;
+  if (OwnCalls::current() && cap.until_ms > now_ms() + own_connect_ms)
+    cap = {now_ms() + own_connect_ms, FOLB_OUTCOME_CONNECT_CUT, false};
   AddressList list = addresses(cap.until_ms, late, failed);
   if (!list.empty()) {
     prefer_last_good(list);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "identity.h"
+#include "own.h"
+#include "profiles.h"
 #include "use.h"
 
 #include <algorithm>
@@ -9,6 +11,17 @@
 namespace omnifolb {
 
 // ---- life
+
+namespace {
+
+// Of naming contexts: what resolve, resolve_str and list are operations of.
+bool is_naming_context(const char* id)
+{
+  return !strcmp(id, "IDL:omg.org/CosNaming/NamingContext:1.0") ||
+         !strcmp(id, "IDL:omg.org/CosNaming/NamingContextExt:1.0");
+}
+
+} // namespace
 
 Identity::Identity(omniIOR* ior, omni::Rope* rope, const CORBA::Octet* key,
                    int key_size, Reference* reference)
@@ -79,8 +92,19 @@ omniIdentity* Identity::create(omniIOR* ior, const char* target_id,
                       reference);
 }
 
-void Identity::gainRef(omniObjRef*)
+// Caller holds internalLock. An object reference that is narrowed takes over
+// the identity: only here can its interface be seen.
+void Identity::gainRef(omniObjRef* objref)
 {
+  if (objref && runtime_.config().per_request &&
+      reference_->balance(objref->_localServantTarget()))
+    managed_at_.store(0, std::memory_order_relaxed);
+  if (objref && runtime_.config().load_balance == FOLB_GRAIN_LOOKUP &&
+      (is_naming_context(objref->_localServantTarget()) ||
+       is_naming_context(ior_->repositoryID()))) {
+    looks_up_ = true;
+    managed_at_.store(0, std::memory_order_relaxed);
+  }
   refs_.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -94,6 +118,7 @@ void Identity::loseRef(omniObjRef* objref)
   // The ORB shuts down under a call that may sleep: it waits for us.
   if (objref) {
     abandoned_.store(true);
+    OwnCalls::interrupt(*this);
     runtime_.wake_all();
   }
 }
@@ -120,14 +145,34 @@ CORBA::Boolean Identity::equivalent(const omniIdentity* a,
 
 bool Identity::managed(omniCallDescriptor& call)
 {
+  runtime_.ensure_background();
   const uint32_t changes = runtime_.changes();
   folb_managed   state   = folb_ref_managed(reference_->ref(), true);
+  if (OwnCalls* own = OwnCalls::current()) {
+    own->begin(*this, call);
+    return state == FOLB_MANAGED ||
+           folb_ref_settle(reference_->ref()) == FOLB_MANAGED;
+  }
   if (state == FOLB_UNDECIDED && wait_for_names(call))
     state = FOLB_MANAGED;
+  if (reference_->balanced())
+    reference_->note_balance(call.objref()->_localServantTarget(), state);
   if (state != FOLB_MANAGED)
     return false;
-  managed_at_.store(changes, std::memory_order_relaxed);
+  // A look-up is found out on this way.
+  if (!looks_up_)
+    managed_at_.store(changes, std::memory_order_relaxed);
   return true;
+}
+
+bool Identity::is_lookup(omniCallDescriptor& call) const
+{
+  if (!looks_up_ || !call.op())
+    return false;
+  for (const char* op : {"resolve", "resolve_str", "list"})
+    if (!strcmp(call.op(), op))
+      return true;
+  return false;
 }
 
 // For the first answers, each at most 1 s from when it was first asked for,

@@ -91,13 +91,15 @@ class Identity final : public omniIdentity {
   static CORBA::Boolean equivalent(const omniIdentity*, const omniIdentity*);
 
   bool managed(omniCallDescriptor& call);
+  bool is_lookup(omniCallDescriptor& call) const;
+  void look_up(omniCallDescriptor& call);
   bool wait_for_names(omniCallDescriptor& call);
   void pass_through(omniCallDescriptor& call);
-  void invoke(omniCallDescriptor& call);
+  template <bool lookup> void invoke(omniCallDescriptor& call);
   // Tries candidates until one answers (true), or the verdict is to raise
   // invocation.failure (false). before: dispatches of this invocation that
   // failed with nothing left to try.
-  bool run(Invocation& invocation, unsigned before);
+  template <bool lookup> bool run(Invocation& invocation, unsigned before);
   bool run_target(Invocation& invocation);
   bool go_on(Invocation& invocation, folb_call& fc, unsigned before,
              Ending ending);
@@ -139,6 +141,8 @@ class Identity final : public omniIdentity {
   std::atomic<uint32_t> managed_at_{0};
   std::atomic<bool> any_forward_{false};
   std::atomic<bool> abandoned_{false};
+  // A naming context, and each look-up in it takes an endpoint of its own.
+  std::atomic<bool> looks_up_{false};
   Runtime&          runtime_;
   omniIOR*          ior_;       // retained
   omni::Rope*       rope_;      // retained: the ORB's own, for identity

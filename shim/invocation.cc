@@ -151,6 +151,7 @@ HOT Identity::Ending Identity::attempt(Invocation& invocation,
              : ending;
 }
 
+template <bool lookup>
 HOT bool Identity::run(Invocation& invocation, unsigned before)
 {
   // An exception handler that asks again and again while nothing is usable
@@ -162,7 +163,7 @@ HOT bool Identity::run(Invocation& invocation, unsigned before)
   }
   folb_call fc;
   if (__builtin_expect(
-          folb_call_begin(
+          (lookup ? folb_call_begin_lookup : folb_call_begin)(
               &fc, reference_->ref(), invocation.now,
               invocation.deadline == UINT64_MAX ? 0 : invocation.deadline,
               (invocation.call->op() ? 0 : FOLB_CALL_LOCATE) |
@@ -184,7 +185,7 @@ HOT bool Identity::run(Invocation& invocation, unsigned before)
   return go_on(invocation, fc, before, at_endpoint(invocation, fc, false));
 }
 
-HOT void Identity::invoke(omniCallDescriptor& call)
+template <bool lookup> HOT void Identity::invoke(omniCallDescriptor& call)
 {
   Invocation invocation;
   invocation.call     = &call;
@@ -196,8 +197,8 @@ HOT void Identity::invoke(omniCallDescriptor& call)
   invocation.top      = this;
   invocation.parent   = reference_->ref();
   const omni::giopAddress* used = call.firstAddressUsed();
-  if (!run(invocation, __builtin_expect(used != nullptr, 0) ? marked(used)
-                                                            : 0))
+  if (!run<lookup>(invocation,
+                   __builtin_expect(used != nullptr, 0) ? marked(used) : 0))
     invocation.failure.raise();
 }
 
@@ -205,14 +206,17 @@ HOT void Identity::invoke(omniCallDescriptor& call)
 void Identity::dispatch(omniCallDescriptor& call)
 {
   Use use(*this);
-  if (__builtin_expect(managed_at_.load(std::memory_order_relaxed) ==
-                           runtime_.changes(),
-                       1) ||
-      managed(call))
-    invoke(call);
-  else
+  const bool found = __builtin_expect(
+      managed_at_.load(std::memory_order_relaxed) == runtime_.changes(), 1);
+  if (!found && !managed(call))
     pass_through(call);
+  else if (!found && is_lookup(call))
+    look_up(call);
+  else
+    invoke<false>(call);
 }
+
+void Identity::look_up(omniCallDescriptor& call) { invoke<true>(call); }
 
 Identity::Ending Identity::attempt_again(Invocation& invocation, folb_call& fc,
                                          bool           fresh_only,
@@ -255,7 +259,7 @@ bool Identity::go_on(Invocation& invocation, folb_call& fc, unsigned before,
 
 bool Identity::run_target(Invocation& invocation)
 {
-  return run(invocation, 0);
+  return run<false>(invocation, 0);
 }
 
 // An attempt at the endpoint the engine picked, or at what it forwards to.

@@ -40,6 +40,7 @@ struct State {
   size_t             last_position = 0;
   std::vector<Given> given; // by key, as in the engine's table
   bool                  warned_alone = false;
+  bool                  warned_grain = false;
   std::set<std::string> warned_unknown;
 };
 State& state()
@@ -199,6 +200,21 @@ void look_through_file()
   }
 }
 
+// Two keys together; one alone is never wrong.
+void warn_about_grain()
+{
+  const folb_config& config = committed();
+  if (config.load_balance == FOLB_GRAIN_CONTEXT || state().warned_grain ||
+      !(config.policy->uses &
+        (FOLB_POLICY_PER_REQUEST | FOLB_POLICY_IN_ORDER)))
+    return;
+  state().warned_grain = true;
+  log(FOLB_LOG_ERROR,
+      "folbLoadBalance: without effect under folbPolicy = %s; it is the grain "
+      "of ic-based and ic-based-weighted",
+      config.policy->name);
+}
+
 std::vector<Handler*>* handlers; // the ORB's list ends before leak checks
 
 } // namespace
@@ -232,6 +248,8 @@ void warn_about_options(bool active)
   look_through_environment();
   look_through_file();
   State& s = state();
+  if (active)
+    warn_about_grain();
   if (active || s.warned_alone || committed().policy_set)
     return;
   std::string names;
@@ -242,8 +260,8 @@ void warn_about_options(bool active)
     return;
   s.warned_alone = true;
   log(FOLB_LOG_ERROR,
-      "%s: set, but without effect: folbEndpoints, folbEndpointsFile or "
-      "folbPolicy activates the plug-in",
+      "%s: set, but without effect: folbEndpoints, folbEndpointsFile, "
+      "folbResolve or folbPolicy activates the plug-in",
       names.c_str());
 }
 

@@ -17,6 +17,7 @@
 #include <omniORB4/internal/orbParameters.h>
 #include <omniORB4/internal/initialiser.h>
 #include <omniORB4/internal/omniIdentity.h>
+#include <omniORB4/internal/corbaOrb.h>
 #include <omniORB4/internal/localIdentity.h>
 #include <omniORB4/internal/giopStreamImpl.h>
 #include <omniORB4/internal/giopStream.h>

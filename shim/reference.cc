@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "own.h"
 #include "reference.h"
 
+#include <algorithm>
 #include <cstring>
+
+#include "profiles.h"
 
 namespace omnifolb {
 
@@ -25,38 +29,6 @@ Extra* find_extra(omniIOR::IORInfo& info)
   return nullptr;
 }
 
-CORBA::ULong iiop_profiles(const IOP::TaggedProfileList& profiles)
-{
-  CORBA::ULong n = 0;
-  for (CORBA::ULong i = 0; i < profiles.length(); ++i)
-    n += profiles[i].tag == IOP::TAG_INTERNET_IOP;
-  return n;
-}
-
-// A copy whose selected profile is index, decoded; NULL: it does not decode.
-omniIOR* decoded_copy(const char*                   type_id,
-                      const IOP::TaggedProfileList& profiles,
-                      CORBA::ULong                  index)
-{
-  auto* copy = new omniIOR(CORBA::string_dup(type_id),
-                           new IOP::TaggedProfileList(profiles));
-  copy->addr_selected_profile_index(CORBA::Long(index));
-  try {
-    copy->getIORInfo();
-    return copy;
-  }
-  catch (const CORBA::SystemException&) {
-    copy->release();
-    return nullptr;
-  }
-}
-
-bool is_kind(const omni::giopAddress& address, folb_kind kind)
-{
-  static const char* const types[] = {"giop:tcp", "giop:ssl", "giop:unix"};
-  return !strcmp(address.type(), types[kind]);
-}
-
 // An address that is listed twice is connected to once.
 void add_way(AddressList& ways, const omni::giopAddress& way)
 {
@@ -73,44 +45,7 @@ bool gives_contexts(uint32_t uses)
   return !(uses & (FOLB_POLICY_PER_REQUEST | FOLB_POLICY_IN_ORDER));
 }
 
-// The engine's form of an ORB address; false for other transports.
-bool canonical(const omni::giopAddress& address, folb_address& out)
-{
-  const char* text = address.address();
-  return folb_address_parse(text, strlen(text), &out, nullptr) == FOLB_OK;
-}
-
 } // namespace
-
-bool select_profile(omniIOR& ior)
-{
-  if (ior.addr_selected_profile_index() >= 0) {
-    ior.getIORInfo();
-    return true;
-  }
-  const IOP::TaggedProfileList& profiles = ior.iopProfiles();
-  CORBA::ULong                  n        = iiop_profiles(profiles);
-  if (!n)
-    return false;
-  CORBA::Long first = -1;
-  for (CORBA::ULong i = 0; i < profiles.length(); ++i) {
-    if (profiles[i].tag != IOP::TAG_INTERNET_IOP)
-      continue;
-    if (first < 0)
-      first = CORBA::Long(i);
-    if (n == 1)
-      break;
-    // Tried on a copy: a failure would leave the IOR half decoded.
-    if (omniIOR* copy = decoded_copy(ior.repositoryID(), profiles, i)) {
-      copy->release();
-      first = CORBA::Long(i);
-      break;
-    }
-  }
-  ior.addr_selected_profile_index(first);
-  ior.getIORInfo();
-  return true;
-}
 
 Reference* Reference::of(Runtime& runtime, omniIOR* ior,
                          const char* target_id)
@@ -206,8 +141,20 @@ void Reference::read_profile(CORBA::ULong index)
     profile.main   = folb_address{};
     some_unusable_ = true;
   }
+  const folb_address written = profile.main;
+  if (!rewrite(profile.main))
+    profile.main = folb_address{};
+  profile.moved = !folb_address_equal(&written, &profile.main);
   profile.alternates.assign(alternates, alternates + p.n_alternates);
-  if (CORBA::Long(index) == ior_.addr_selected_profile_index()) {
+  const bool selected =
+      CORBA::Long(index) == ior_.addr_selected_profile_index();
+  if (selected)
+    add_components(written, profile.alternates);
+  auto& all = profile.alternates;
+  all.erase(std::remove_if(all.begin(), all.end(),
+                           [this](folb_address& a) { return !rewrite(a); }),
+            all.end());
+  if (selected) {
     folb_key_info key = folb_key_inspect(p.orb_type, p.key, p.key_len);
     transient_        = key.transient;
     omni_like_        = key.omni_like;
@@ -215,41 +162,97 @@ void Reference::read_profile(CORBA::ULong index)
   profiles_.push_back(std::move(profile));
 }
 
+// A corbaloc of several addresses, GIOP 1.0 unless it says otherwise, has them
+// in a profile of components. The ORB has read it with the selected profile.
+void Reference::add_components(const folb_address&        main,
+                               std::vector<folb_address>& alternates)
+{
+  folb_address a;
+  for (const omni::giopAddress* way : ior_.getIORInfo()->addresses())
+    if (is_kind(*way, FOLB_KIND_TCP) && canonical(*way, a) &&
+        !folb_address_equal(&a, &main) &&
+        std::none_of(alternates.begin(), alternates.end(),
+                     [&](const folb_address& there) {
+                       return folb_address_equal(&a, &there);
+                     }))
+      alternates.push_back(a);
+}
+
+// False: the address is dropped.
+bool Reference::rewrite(folb_address& address)
+{
+  const folb_rewrite what = folb_config_rewrite(&runtime_.config(), &address);
+  some_rewritten_ |= what != FOLB_REWRITE_NONE;
+  return what != FOLB_REWRITE_DROPPED;
+}
+
+// A path is one of the host that the profile names.
+Reference::Way Reference::way(const Profile&           profile,
+                              const omni::giopAddress& address) const
+{
+  Way way{&address, {}, nullptr};
+  if (!canonical(address, way.canonical))
+    way.canonical = folb_address{};
+  else if (way.canonical.kind == FOLB_KIND_UNIX && profile.moved)
+    way.address = nullptr;
+  else
+    switch (folb_config_rewrite(&runtime_.config(), &way.canonical)) {
+    case FOLB_REWRITE_NONE:
+      break;
+    case FOLB_REWRITE_CHANGED:
+      way.made.reset(orb_address(way.canonical));
+      way.address = way.made.get();
+      break;
+    case FOLB_REWRITE_DROPPED:
+      way.address = nullptr;
+    }
+  return way;
+}
+
+void Reference::note(const omni::giopAddress& address, const Way& way)
+{
+  if (way.address == &address)
+    return;
+  some_rewritten_ = true;
+  if (log_enabled(FOLB_LOG_DECISION))
+    log(FOLB_LOG_DECISION, "%s of a reference of type %s: %s%s",
+        address.address(), ior_.repositoryID(),
+        way.address ? "rewritten to " : "dropped",
+        way.address ? way.address->address() : "");
+}
+
 // Ssl and unix components are other ways to a profile's endpoint. One of them
 // stands for it when it is listed as an endpoint itself and preferred by the
 // rules, or when the profile has no TCP address.
 bool Reference::other_ways(const Profile& profile, std::vector<folb_own>& own)
 {
-  const bool selected =
-      CORBA::Long(profile.index) == ior_.addr_selected_profile_index();
-  omniIOR* copy = selected ? nullptr
-                           : decoded_copy(ior_.repositoryID(),
-                                          ior_.iopProfiles(), profile.index);
-  if (!selected && !copy)
+  const Decoded     decoded(ior_, profile.index);
+  omniIOR::IORInfo* info = decoded.info();
+  if (!info)
     return false;
-  omniIOR::IORInfo* info  = (selected ? &ior_ : copy)->getIORInfo();
-  CORBA::ULong      best  = 0xffffffff, rank = 0, flags = 0;
-  folb_address      found{}, address;
+  CORBA::ULong best = 0xffffffff, rank = 0, flags = 0;
+  folb_address found{};
   for (const omni::giopAddress* a : info->addresses()) {
-    if (is_kind(*a, FOLB_KIND_TCP)) {
+    const Way w = way(profile, *a);
+    note(*a, w);
+    if (!w.address || !rules_allow(*w.address, info->flags(), rank, flags) ||
+        rank >= best)
+      continue;
+    if (is_kind(*w.address, FOLB_KIND_TCP)) {
       // Names are judged when they are resolved; alternates not at all.
-      if (profile.main.port && canonical(*a, address) &&
-          folb_address_equal(&address, &profile.main) &&
-          rules_allow(*a, info->flags(), rank, flags) && rank < best) {
+      if (profile.main.port &&
+          folb_address_equal(&w.canonical, &profile.main)) {
         best  = rank;
         found = folb_address{};
       }
     }
-    else if (canonical(*a, address) &&
-             rules_allow(*a, info->flags(), rank, flags) && rank < best &&
+    else if (w.canonical.host[0] &&
              (!profile.main.port ||
-              folb_engine_lists(runtime_.engine(), &address))) {
+              folb_engine_lists(runtime_.engine(), &w.canonical))) {
       best  = rank;
-      found = address;
+      found = w.canonical;
     }
   }
-  if (copy)
-    copy->release();
   if (found.host[0])
     own.push_back({found, profile.index});
   return found.host[0];
@@ -268,6 +271,8 @@ bool Reference::open(const char* target_id)
       own.push_back({a, p.index});
   }
   const Attempt* a = current_attempt;
+  balanced_ =
+      folb_config_per_request(&runtime_.config(), ior_.repositoryID());
   folb_ref_spec spec{};
   spec.size  = sizeof spec;
   spec.own   = own.data();
@@ -279,13 +284,22 @@ bool Reference::open(const char* target_id)
                          is_being_unmarshalled())
                     ? FOLB_ORIGIN_LOOSE
                     : FOLB_ORIGIN_FRESH;
-  spec.fixed  = transient_;
-  // As if the others were there: one that is left is tried.
-  spec.always = some_unusable_ && !transient_ && !own.empty();
+  spec.per_request = balanced_;
+  spec.fixed       = transient_;
+  // As if the others were there: one that is left is tried. Our own calls can
+  // be ended, and their connects limited, on channels of ours only.
+  spec.always =
+      (((some_unusable_ && !transient_) || OwnCalls::current()) &&
+       !own.empty()) ||
+      some_rewritten_;
+  // With all addresses dropped there is nothing to try: not left to the ORB.
+  if (some_rewritten_ && own.empty())
+    spec.fixed = true;
   if (a && a->reading == Attempt::forward)
     spec.fixed = spec.always = true;
   else if (a && a->reading == Attempt::results) {
-    spec.origin   = FOLB_ORIGIN_REPLY;
+    spec.origin   = a->call->flags & FOLB_CALL_LOOKUP ? FOLB_ORIGIN_LOOKUP
+                                                      : FOLB_ORIGIN_REPLY;
     spec.parent   = a->parent;
     spec.answered = a->call->endpoint;
   }
@@ -293,6 +307,29 @@ bool Reference::open(const char* target_id)
     return false;
   table_.store(new Table(8));
   return true;
+}
+
+bool Reference::balance(const char* interface_id)
+{
+  if (balanced_ ||
+      !folb_config_per_request(&runtime_.config(), interface_id))
+    return false;
+  balanced_ = true;
+  folb_ref_balance(ref_, true);
+  return true;
+}
+
+void Reference::note_balance(const char* interface_id, folb_managed managed)
+{
+  if (balance_noted_.exchange(true))
+    return;
+  const char* type = *ior_.repositoryID() ? ior_.repositoryID() : interface_id;
+  if (transient_)
+    runtime_.note_balance(type, "it dies with its server");
+  else if (managed == FOLB_MANAGED && folb_ref_balanced(ref_))
+    runtime_.note_balance(type, nullptr);
+  else
+    runtime_.note_balance(type, "no address of it is an endpoint of ours");
 }
 
 // ---- candidates
@@ -381,7 +418,7 @@ omniIOR* Reference::private_ior(const Profile&      profile,
   IOP::TaggedProfileList profiles(ior_.iopProfiles());
   auto&                  data = profiles[profile.index].profile_data;
   if (address.kind == FOLB_KIND_TCP &&
-      !folb_address_equal(&address, &profile.main)) {
+      (profile.moved || !folb_address_equal(&address, &profile.main))) {
     uint8_t* octets = nullptr;
     size_t   size   = 0;
     if (folb_profile_rewrite(nullptr, data.get_buffer(), data.length(),
@@ -401,24 +438,25 @@ Channel* Reference::channel_for(folb_endpoint* endpoint, omniIOR& ior,
 {
   const folb_address& address = *folb_endpoint_address(endpoint);
   const bool          main    = folb_address_equal(&address, &profile.main);
-  omniIOR::IORInfo*   info    = ior.getIORInfo();
+  const Decoded       decoded(ior_, profile.index);
   AddressList         ways;
-  folb_address        a;
-  for (const omni::giopAddress* way : info->addresses())
-    if ((main && !is_kind(*way, FOLB_KIND_TCP)) ||
-        (canonical(*way, a) && folb_address_equal(&a, &address)))
-      add_way(ways, *way);
-  if (ways.empty()) {
-    char text[FOLB_ADDRESS_TEXT + 9] = "giop:tcp:";
-    const bool tcp = address.kind == FOLB_KIND_TCP;
-    folb_address_format(&address, text + (tcp ? 9 : 0), FOLB_ADDRESS_TEXT);
-    if (auto* way = omni::giopAddress::str2Address(text))
-      ways.emplace_back(way);
-  }
+  if (decoded.info())
+    for (const omni::giopAddress* a : decoded.info()->addresses()) {
+      const Way w = way(profile, *a);
+      if (w.address && ((main && !is_kind(*w.address, FOLB_KIND_TCP)) ||
+                        folb_address_equal(&w.canonical, &address)))
+        add_way(ways, *w.address);
+    }
+  if (ways.empty())
+    if (auto* a = orb_address(address))
+      ways.emplace_back(a);
   if (ways.empty())
     return nullptr;
-  return EndpointChannels::find(runtime_, endpoint, info->flags(),
-                                std::move(ways));
+  Channel* channel = EndpointChannels::find(
+      runtime_, endpoint, ior.getIORInfo()->flags(), std::move(ways));
+  if (runtime_.config().probe_ms)
+    channel->know(ior.iopProfiles()[profile.index]);
+  return channel;
 }
 
 } // namespace omnifolb

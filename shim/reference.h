@@ -51,6 +51,14 @@ class Reference {
         return c ? c : make(endpoint);
     }
   }
+  // Its type is listed in folbPerRequest.
+  bool balanced() const { return balanced_.load(std::memory_order_relaxed); }
+  // An object reference of this interface is made of it: whether that makes
+  // it balanced. Caller holds internalLock.
+  bool balance(const char* interface_id);
+  // Says, once a type, whether that is in force. Caller holds no lock.
+  void note_balance(const char* interface_id, folb_managed managed);
+
   // After Channel::retired: with a channel of today.
   void renew(Candidate& candidate);
 
@@ -70,12 +78,25 @@ class Reference {
   struct Profile {
     CORBA::ULong              index; // in the IOR
     folb_address              main;  // port 0: it has only other ways
+    bool                      moved; // main is not what the octets say
     std::vector<folb_address> alternates;
+  };
+  // An address of an IOR as the ORB has it, or what folbRewrite makes of it.
+  struct Way {
+    const omni::giopAddress*           address; // NULL: not to be used
+    folb_address                       canonical; // host "": of no kind of ours
+    std::unique_ptr<omni::giopAddress> made;
   };
 
   Reference(Runtime& runtime, omniIOR& ior) : runtime_(runtime), ior_(ior) {}
   bool       read();
   void       read_profile(CORBA::ULong index);
+  void       add_components(const folb_address&        main,
+                            std::vector<folb_address>& alternates);
+  bool       rewrite(folb_address& address);
+  Way        way(const Profile&           profile,
+                 const omni::giopAddress& address) const;
+  void       note(const omni::giopAddress& address, const Way& way);
   bool       open(const char* target_id);
   bool       other_ways(const Profile& profile, std::vector<folb_own>& own);
   Candidate* make(folb_endpoint* endpoint);
@@ -94,6 +115,9 @@ class Reference {
   bool                 omni_like_ = false;
   bool                 transient_ = false;
   bool                 some_unusable_ = false;
+  std::atomic<bool>    balanced_{false};
+  std::atomic<bool>    balance_noted_{false};
+  bool                 some_rewritten_ = false; // or dropped
   std::vector<Profile> profiles_;
   std::atomic<Table*>  table_{nullptr};
 };
@@ -101,10 +125,6 @@ class Reference {
 // Whether this thread reads a reference as a CORBA::Object out of octets:
 // of an Any or an argument, not of a URI.
 bool is_being_unmarshalled();
-
-// Makes the IOR select its first profile that decodes, and decodes it; false:
-// none is ours. Raises what plain omniORB raises when none decodes.
-bool select_profile(omniIOR& ior);
 
 } // namespace omnifolb
 

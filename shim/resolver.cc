@@ -8,9 +8,6 @@
 #include <deque>
 #include <vector>
 
-#include <csignal>
-#include <cstring>
-
 #include <arpa/inet.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -90,24 +87,6 @@ void* work(void*)
 }
 
 } // namespace
-
-bool start_thread(void* (*function)(void*), void* arg, pthread_t* thread)
-{
-  // The application's signals are for its own threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t      made;
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  if (!thread)
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  bool ok = !pthread_create(thread ? thread : &made, &attributes, function,
-                            arg);
-  pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return ok;
-}
 
 void resolve_host(unsigned runtime_serial, const char* host)
 {

@@ -9,6 +9,7 @@
 #include "channel.h"
 #include "connection.h"
 #include "orb.h"
+#include "own.h"
 
 namespace omnifolb {
 
@@ -80,7 +81,14 @@ bool Runtime::start(const folb_config& config)
   };
   env.endpoint_ejected = endpoint_ejected;
   env.endpoint_release = endpoint_release;
-  env.event = [](void*, const folb_event* event) { api_event(event); };
+  env.event = [](void* arg, const folb_event* event) {
+    prober_note_event(*static_cast<Runtime*>(arg), event->type);
+    if ((event->type == FOLB_EVENT_EJECTED ||
+         event->type == FOLB_EVENT_AVOIDED) &&
+        !OwnCalls::current())
+      sources_refresh();
+    api_event(event);
+  };
   folb_error error{};
   if (folb_engine_new(&config, &env, &runtime->engine_, &error)) {
     log(FOLB_LOG_ERROR, "not active: %s", error.msg);
@@ -94,12 +102,14 @@ bool Runtime::start(const folb_config& config)
     Guard guard(shim_lock);
     current_.store(runtime, std::memory_order_release);
   }
+  prober_start(*runtime);
   if (!api_endpoints_apply(runtime->engine_) && config.endpoints) {
     warn_of_duplicates("folbEndpoints", *config.endpoints);
     folb_engine_set_source(runtime->engine_, FOLB_SOURCE_ENDPOINTS,
                            config.endpoints);
   }
   watcher_start(*runtime);
+  sources_start(*runtime);
   return true;
 }
 
@@ -115,6 +125,9 @@ void Runtime::stop()
       runtime->changed_.wait(UINT64_MAX);
   }
   watcher_stop();
+  prober_stop(*runtime);
+  sources_stop();
+  OwnCalls::end_watch();
   folb_engine_release(runtime->engine_);
   runtime->collect_now(true);
   delete runtime;
@@ -143,17 +156,45 @@ Runtime::Pin::~Pin()
 
 // ---- notes, waits
 
+bool Runtime::noted(const char* what, const char* type_id, const char* reason)
+{
+  Guard guard(shim_lock);
+  return !noted_.insert(std::string(what) + '\n' + type_id + '\n' + reason)
+              .second;
+}
+
 void Runtime::note_unmanaged(const char* type_id, const char* reason)
 {
-  if (!log_enabled(FOLB_LOG_CONFIG))
+  if (folb_config_per_request(config_, type_id))
+    note_balance(type_id, reason);
+  if (!log_enabled(FOLB_LOG_CONFIG) || noted("unmanaged", type_id, reason))
     return;
-  {
-    Guard guard(shim_lock);
-    if (!noted_.emplace(type_id, reason).second)
-      return;
-  }
   log(FOLB_LOG_CONFIG, "references of type %s are left to the ORB: %s",
       *type_id ? type_id : "(none)", reason);
+}
+
+void Runtime::note_balance(const char* type_id, const char* reason)
+{
+  if (!log_enabled(FOLB_LOG_STATE) ||
+      noted("balance", type_id, reason ? reason : ""))
+    return;
+  log(FOLB_LOG_STATE, "references of type %s are %sbalanced per request%s%s",
+      *type_id ? type_id : "(none)", reason ? "not " : "", reason ? ": " : "",
+      reason ? reason : "");
+}
+
+void Runtime::restart_background()
+{
+  {
+    Guard guard(shim_lock);
+    if (!background_lost_)
+      return;
+    background_lost_ = false;
+    watcher_restart();
+    sources_restart(*this);
+  }
+  prober_ensure(*this);
+  folb_engine_reselect(engine_);
 }
 
 void Runtime::wake_all()
@@ -292,8 +333,13 @@ void Runtime::after_fork(bool child)
     Connection::abandon_all();
     resolver_after_fork_in_child();
     watcher_after_fork_in_child();
+    prober_after_fork_in_child();
+    sources_after_fork_in_child();
+    OwnCalls::forget();
     if (runtime) {
+      runtime->background_lost_ = true;
       runtime->changed_.reset();
+      runtime->note_change(); // calls look whether anything is to be done anew
       runtime->pins_ = 0; // of threads that are not here
       for (Channel* c = runtime->channels_; c; c = c->all_next_)
         c->after_fork_in_child();

@@ -96,6 +96,17 @@ class Runtime {
   // the ORB.
   void note_unmanaged(const char* type_id, const char* reason);
 
+  // Says at level 5, once per type id and reason, that references whose type
+  // folbPerRequest lists are balanced so (NULL), or why they are not.
+  void note_balance(const char* type_id, const char* reason);
+
+  // Starts again the threads that a fork has ended; cheap.
+  void ensure_background()
+  {
+    if (background_lost_.load(std::memory_order_relaxed))
+      restart_background();
+  }
+
   // Keeps the runtime from stopping, for threads that are no call of it.
   class Pin {
    public:
@@ -142,6 +153,7 @@ class Runtime {
   static void endpoint_ejected(void*, void* user);
   static void endpoint_release(void*, void* user);
   void        collect_now(bool all);
+  void        restart_background();
 
   static std::atomic<Runtime*> current_;
 
@@ -151,10 +163,12 @@ class Runtime {
   uint64_t           idle_check_ms_;
   Signal             changed_;
   std::atomic<uint32_t> changes_{1};
+  std::atomic<bool>     background_lost_{false}; // in a child of a fork
 
   // Under shim_lock.
   unsigned pins_ = 0;
-  std::set<std::pair<std::string, std::string>> noted_;
+  bool noted(const char* what, const char* type_id, const char* reason);
+  std::set<std::string> noted_;
   Channel*          channels_ = nullptr;
   std::map<std::string, EndpointChannels*> unused_; // by endpoint
   uint64_t          next_collect_ms_ = 0;
@@ -176,6 +190,8 @@ void warn_of_duplicates(const char* key, const folb_member_list& list);
 void resolve_host(unsigned runtime_serial, const char* host);
 void resolver_after_fork_in_child();
 
+// ---- background.cc
+
 // A thread without the application's signals; thread NULL: detached.
 bool start_thread(void* (*function)(void*), void* arg, pthread_t* thread);
 
@@ -185,8 +201,29 @@ bool start_thread(void* (*function)(void*), void* arg, pthread_t* thread);
 void watcher_start(Runtime& runtime);
 void watcher_stop();
 void watcher_after_fork_in_child();
-// Starts again what a fork has ended; cheap.
-void background_ensure(Runtime& runtime);
+void watcher_restart(); // if a fork has ended it; under shim_lock
+
+// ---- sources.cc: folbResolve
+
+// Begins to look up, if the key is set.
+void sources_start(Runtime& runtime);
+void sources_stop();
+// Looks up again, at most once a second: an endpoint has failed.
+void sources_refresh();
+// Ends waits of the threads for them to see what has changed.
+void sources_wake();
+void sources_after_fork_in_child();
+void sources_restart(Runtime& runtime); // as watcher_restart()
+
+// ---- prober.cc: folbProbeInterval
+
+void prober_start(Runtime& runtime);
+// Returns when no probe is under way.
+void prober_stop(Runtime& runtime);
+// An endpoint has changed: it may have to be probed.
+void prober_note_event(Runtime& runtime, folb_event_type type);
+void prober_ensure(Runtime& runtime);
+void prober_after_fork_in_child();
 
 // ---- api.cc
 

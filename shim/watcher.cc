@@ -1,47 +1,42 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// folbEndpointsFile while the client runs: looked at four times a second on a
-// thread of its own, which exists only when the key is set.
-#include "runtime.h"
-
+// folbEndpointsFile while the client runs, on a thread of its own which exists
+// only when the key is set. inotify tells when to look; one look a while is
+// the net under it, for file systems and changes of which it tells nothing.
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <set>
+#include <vector>
 
+#include <sys/inotify.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "background.h"
 #include "file.h"
+#include "runtime.h"
 
 namespace omnifolb {
 
 namespace {
 
-constexpr uint64_t period_ms = 250; // a change is taken within 1 s
+// A change is taken within 1 s, also one that only the net sees.
+constexpr uint64_t net_ms = 700;
+// A file is read when it has not changed for this long, so that one that is
+// being written is not taken half; but no later than limit_ms.
+constexpr uint64_t still_ms = 50;
+constexpr uint64_t limit_ms = 600;
+constexpr unsigned max_links = 16;
 
-// Under shim_lock, but for what only the thread touches.
-struct Watcher {
-  bool      running = false; // in this process
-  bool      stop    = false;
-  pthread_t thread;
-  Signal    wake;
-};
-Watcher& watcher()
-{
-  static Watcher* w = new Watcher;
-  return *w;
-}
-
-// What was last seen, so that a content is read and complained of once.
-struct Seen {
-  bool        there = false; // and was read
-  timespec    modified{}, changed{};
-  off_t       size   = 0;
-  ino_t       inode  = 0;
-  dev_t       device = 0;
-  std::string content;
-  // What was complained of, so that a content, or that there is none, is
-  // complained of once. Hashes: contents may be large.
-  std::set<size_t> complained;
+// What can be seen of a file without reading it. A rewrite may keep its size
+// and modification time, never its change time.
+struct Look {
+  int      error = -1; // of stat(2); -1: never looked, equals nothing
+  timespec modified{}, changed{};
+  off_t    size   = 0;
+  ino_t    inode  = 0;
+  dev_t    device = 0;
 };
 
 bool same(const timespec& a, const timespec& b)
@@ -49,12 +44,48 @@ bool same(const timespec& a, const timespec& b)
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-bool same(const Seen& seen, const struct stat& s)
+bool same(const Look& a, const Look& b)
 {
-  // A rewrite may keep its size and modification time, never its change time.
-  return seen.there && same(seen.modified, s.st_mtim) &&
-         same(seen.changed, s.st_ctim) && seen.size == s.st_size &&
-         seen.inode == s.st_ino && seen.device == s.st_dev;
+  return a.error >= 0 && a.error == b.error && same(a.modified, b.modified) &&
+         same(a.changed, b.changed) && a.size == b.size &&
+         a.inode == b.inode && a.device == b.device;
+}
+
+Look look_at(const char* path)
+{
+  struct stat s {};
+  Look        look;
+  look.error = stat(path, &s) ? errno : 0;
+  if (look.error)
+    return look;
+  look.modified = s.st_mtim;
+  look.changed  = s.st_ctim;
+  look.size     = s.st_size;
+  look.inode    = s.st_ino;
+  look.device   = s.st_dev;
+  return look;
+}
+
+// What was last taken, so that a content is read and complained of once.
+struct Seen {
+  Look        taken;
+  std::string content;
+  // What was complained of, so that a content, or that there is none, is
+  // complained of once. Hashes: contents may be large.
+  std::set<size_t> complained;
+};
+
+// Never destroyed; under shim_lock, but for what only the thread touches.
+struct Watcher {
+  Background background;
+  unsigned   serial = 0;
+  Seen*      seen   = nullptr; // the thread's, while there is one to be
+  int        notify = -1;      // inotify; the thread's but for fork and stop
+};
+Watcher& watcher()
+{
+  static Watcher* w = new Watcher;
+  return *w;
 }
 
 void complain(Seen& seen, const char* path, const std::string& why,
@@ -69,29 +100,21 @@ void complain(Seen& seen, const char* path, const std::string& why,
 
 // Takes what the file lists now. first: at ORB_init, where an empty or
 // missing file is as good as none yet.
-void take(Runtime& runtime, Seen& seen, bool first)
+void take(Runtime& runtime, Seen& seen, const Look& look, bool first)
 {
   const char* path = runtime.config().endpoints_file;
-  struct stat s {};
   std::string content, why;
-  if (stat(path, &s)) {
-    seen.there = false;
+  seen.taken = look;
+  if (look.error) {
     seen.content.clear();
-    complain(seen, path, strerror(errno), "");
+    complain(seen, path, strerror(look.error), "");
     return;
   }
-  if (same(seen, s))
-    return;
-  seen.there = read_file(path, content, why);
-  if (!seen.there) {
+  if (!read_file(path, content, why)) {
+    seen.taken = Look(); // once more at the next look
     complain(seen, path, why, "");
     return;
   }
-  seen.modified = s.st_mtim;
-  seen.changed  = s.st_ctim;
-  seen.size     = s.st_size;
-  seen.inode    = s.st_ino;
-  seen.device   = s.st_dev;
   if (content == seen.content && !first)
     return;
   seen.content           = content;
@@ -116,81 +139,162 @@ void take(Runtime& runtime, Seen& seen, bool first)
   folb_members_free(nullptr, list);
 }
 
-Seen* seen_now; // the thread's, while there is one to be
+// ---- what inotify watches
 
-void* watch(void* arg)
+std::string directory_of(const std::string& path)
 {
-  const auto serial = unsigned(reinterpret_cast<uintptr_t>(arg));
-  for (;;) {
-    {
-      Guard guard(shim_lock);
-      if (!watcher().stop)
-        watcher().wake.wait(now_ms() + period_ms);
-      if (watcher().stop)
-        return nullptr;
-    }
-    Runtime::Pin runtime(serial);
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "."
+         : slash == 0               ? "/"
+                                    : path.substr(0, slash);
+}
+
+// The directories in which a change may give the path another content: its
+// own, those of the links it is made of, and for one that is not there the
+// nearest above it.
+std::vector<std::string> directories(std::string path)
+{
+  std::vector<std::string> list;
+  char                     target[PATH_MAX];
+  for (unsigned i = 0; i < max_links; ++i) {
+    std::string directory = directory_of(path);
+    struct stat s {};
+    while (stat(directory.c_str(), &s) && directory != directory_of(directory))
+      directory = directory_of(directory);
+    list.push_back(directory);
+    const ssize_t n = readlink(path.c_str(), target, sizeof target);
+    if (n <= 0)
+      break;
+    const std::string to(target, size_t(n));
+    path = to[0] == '/' ? to : directory_of(path) + "/" + to;
+  }
+  return list;
+}
+
+// Watches the directories of the path as it is now, and no others.
+void watch_directories(int notify, const char* path, std::set<int>& watched)
+{
+  std::set<int> now;
+  for (const std::string& directory : directories(path)) {
+    const int wd = inotify_add_watch(
+        notify, directory.c_str(),
+        IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CLOSE_WRITE |
+            IN_MODIFY | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF |
+            IN_ONLYDIR);
+    if (wd >= 0)
+      now.insert(wd);
+  }
+  for (int wd : watched)
+    if (!now.count(wd))
+      inotify_rm_watch(notify, wd);
+  watched = now;
+}
+
+// Events only say that it is time to look.
+void drain(int notify)
+{
+  char events[4096];
+  while (read(notify, events, sizeof events) > 0)
+    ;
+}
+
+void watch_until_stopped(Watcher& w)
+{
+  std::set<int> watched;
+  Look          last;
+  uint64_t      changed_at = 0; // when it began to differ; 0: it does not
+  for (uint64_t until = 0;;) {
+    // In a directory where much happens not every event is looked at.
+    pollfd events = {w.notify, POLLIN, 0};
+    if (!w.background.wait(std::min(until, now_ms() + still_ms / 2)) ||
+        !w.background.wait(until, &events, w.notify >= 0))
+      return;
+    if (w.notify >= 0)
+      drain(w.notify);
+    Runtime::Pin runtime(w.serial);
     if (!runtime)
-      return nullptr;
-    take(*runtime.operator->(), *seen_now, false);
+      return;
+    const char* path = runtime->config().endpoints_file;
+    if (w.notify >= 0)
+      watch_directories(w.notify, path, watched);
+    const Look     look = look_at(path);
+    const uint64_t now  = now_ms();
+    until               = now + net_ms;
+    if (same(look, w.seen->taken))
+      changed_at = 0;
+    else if (same(look, last) || (changed_at && now - changed_at > limit_ms)) {
+      take(*runtime.operator->(), *w.seen, look, false);
+      changed_at = 0;
+    }
+    else {
+      until = now + still_ms;
+      if (!changed_at)
+        changed_at = now;
+    }
+    last = look;
   }
 }
 
-// Under shim_lock.
-void start_locked(Runtime& runtime)
+void* watch(void* arg)
 {
-  Watcher& w = watcher();
-  w.stop     = false;
-  w.running  = start_thread(
-      watch, reinterpret_cast<void*>(uintptr_t(runtime.serial())), &w.thread);
+  watch_until_stopped(*static_cast<Watcher*>(arg));
+  return nullptr;
+}
+
+// Under shim_lock.
+void start_locked(Watcher& w)
+{
+  if (w.notify < 0)
+    w.notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  w.background.start(watch, &w);
+}
+
+void close_notify(Watcher& w)
+{
+  if (w.notify >= 0)
+    close(w.notify);
+  w.notify = -1;
 }
 
 } // namespace
 
 void watcher_start(Runtime& runtime)
 {
-  if (!*runtime.config().endpoints_file)
+  const char* path = runtime.config().endpoints_file;
+  if (!*path)
     return;
-  seen_now = new Seen;
-  take(runtime, *seen_now, true);
+  Watcher& w = watcher();
+  w.seen     = new Seen;
+  w.serial   = runtime.serial();
+  take(runtime, *w.seen, look_at(path), true);
   Guard guard(shim_lock);
-  start_locked(runtime);
+  start_locked(w);
 }
 
 void watcher_stop()
 {
-  bool      running;
-  pthread_t thread;
-  {
-    Guard guard(shim_lock);
-    running           = watcher().running;
-    thread            = watcher().thread;
-    watcher().running = false;
-    watcher().stop    = true;
-    watcher().wake.broadcast();
-  }
-  if (running)
-    pthread_join(thread, nullptr);
-  delete seen_now;
-  seen_now = nullptr;
+  Watcher& w = watcher();
+  w.background.stop();
+  close_notify(w);
+  delete w.seen;
+  w.seen = nullptr;
 }
 
 void watcher_after_fork_in_child()
 {
-  watcher().running = false;
-  watcher().wake.reset();
+  Watcher& w = watcher();
+  w.background.forget();
+  close_notify(w);
   // The parent's thread may have been in the middle of changing it.
-  if (seen_now)
-    seen_now = new Seen;
+  if (w.seen)
+    w.seen = new Seen;
 }
 
-void background_ensure(Runtime& runtime)
+void watcher_restart()
 {
-  if (!*runtime.config().endpoints_file)
-    return;
-  Guard guard(shim_lock);
-  if (!watcher().running && seen_now)
-    start_locked(runtime);
+  Watcher& w = watcher();
+  if (w.seen && !w.background.running())
+    start_locked(w);
 }
 
 } // namespace omnifolb

@@ -3,8 +3,10 @@
 # Read by run.sh, demo.sh and the scripts of bench/; POSIX sh.
 
 # What building takes, by package name of Debian 12.
-build_packages="g++ cmake make pkg-config libomniorb4-dev omniidl"
-test_packages="$build_packages libgtest-dev omniorb omniorb-nameserver"
+build_packages="g++ cmake make pkg-config libomniorb4-dev \
+  libc-ares-dev omniidl"
+test_packages="$build_packages libgtest-dev omniorb omniorb-nameserver \
+  dnsmasq-base"
 
 # need_packages NAME...: installs those which are missing, as root or with
 # sudo.  The package lists are fetched only when the install fails without.

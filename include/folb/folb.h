@@ -57,6 +57,7 @@ folb_engine_config(const struct folb_engine *engine);
 enum folb_source {
   FOLB_SOURCE_ENDPOINTS = 0, /* folbEndpoints, or the C API in its place    */
   FOLB_SOURCE_FILE      = 1,
+  FOLB_SOURCE_RESOLVE   = 2, /* folbResolve, all of it                      */
   FOLB_SOURCE_COUNT
 };
 /* Replaces what a source lists (NULL: nothing); list is copied.  Members
@@ -66,6 +67,15 @@ enum folb_source {
 FOLB_API enum folb_status
 folb_engine_set_source(struct folb_engine *engine, enum folb_source source,
                        const struct folb_member_list *list);
+/* In the child of a fork: chooses the subset (folbSubset) of this process, if
+ * that is still to be done.  Cheap otherwise. */
+FOLB_API void folb_engine_reselect(struct folb_engine *engine);
+/* n more first answers of sources are to come: until then, a second at most,
+ * a reference that matches no member is undecided. */
+FOLB_API void folb_engine_expect(struct folb_engine *engine, uint32_t n);
+/* One of them has come, after what it lists was set; that there is nothing
+ * to set is an answer too. */
+FOLB_API void folb_engine_answered(struct folb_engine *engine);
 /* Grows whenever members or names change; see folb_ref_managed(). */
 FOLB_API uint64_t folb_engine_generation(const struct folb_engine *engine);
 
@@ -118,7 +128,8 @@ enum folb_state {
   FOLB_STATE_EJECTED = 1, /* or avoided                                     */
   FOLB_STATE_TRIAL   = 2, /* its ejection has ended, one call tries it      */
   FOLB_STATE_DRAINED = 3, /* weight 0                                       */
-  FOLB_STATE_REMOVED = 4  /* no member any more                             */
+  FOLB_STATE_REMOVED = 4, /* no member any more                             */
+  FOLB_STATE_OUTSIDE = 5  /* of the subset this process uses                */
 };
 struct folb_endpoint_stats {
   size_t                     size;
@@ -134,6 +145,9 @@ struct folb_endpoint_stats {
   uint64_t failures[FOLB_OUTCOME_COUNT]; /* by outcome                      */
   uint64_t ejections;
   uint32_t outstanding;
+  bool     backup;
+  bool     balancer;
+  uint64_t panics; /* attempts though ejected, because nothing was usable   */
 };
 /* Calls visit for every member, in the order of the configuration, then for
  * every other address in use; visit returns false to stop. */
@@ -157,6 +171,25 @@ struct folb_event {
   uint64_t             ms;
 };
 
+/* ---- probes ------------------------------------------------------------ */
+
+/* With folbProbeInterval an endpoint that is ejected or avoided gets no trial
+ * call: it returns when a probe is answered.  The host sends the probes. */
+enum folb_probe {
+  FOLB_PROBE_ALIVE      = 0, /* an answer, of whatever kind                 */
+  FOLB_PROBE_DEAD       = 1, /* none                                        */
+  FOLB_PROBE_VOID       = 2, /* it could not be sent now; nothing learned   */
+  FOLB_PROBE_IMPOSSIBLE = 3  /* it can never be sent: back by a trial call  */
+};
+/* The endpoint whose probe is due for the longest time, not given to anybody
+ * else until folb_probe_end(); NULL: none is.  *next_ms: when another one is
+ * due; UINT64_MAX: none, before the next event of an endpoint. */
+FOLB_API struct folb_endpoint *folb_probe_begin(struct folb_engine *engine,
+                                                uint64_t            now_ms,
+                                                uint64_t           *next_ms);
+FOLB_API void folb_probe_end(struct folb_endpoint *ep, enum folb_probe result,
+                             uint64_t now_ms);
+
 /* ---- references -------------------------------------------------------- */
 
 /* An address that a reference itself has. */
@@ -169,8 +202,10 @@ enum folb_origin {
   FOLB_ORIGIN_FRESH = 0, /* string_to_object, an initial reference: a new
                             context whose endpoint the policy gives          */
   FOLB_ORIGIN_REPLY = 1, /* received in the reply of parent at answered      */
-  FOLB_ORIGIN_LOOSE = 2  /* an Any, an argument of an upcall: a context at
+  FOLB_ORIGIN_LOOSE = 2, /* an Any, an argument of an upcall: a context at
                             its own first address                            */
+  FOLB_ORIGIN_LOOKUP = 3 /* received in the reply of a look-up that took an
+                            endpoint of its own: a context bound there       */
 };
 
 struct folb_ref_spec {
@@ -182,7 +217,8 @@ struct folb_ref_spec {
                                    addresses in their order, no members, no
                                    policy, no context, ejections ignored     */
   bool                   always; /* managed whatever its addresses: target of
-                                    a forward, or others it has are unusable */
+                                    a forward, others it has are unusable, or
+                                    some were rewritten or dropped           */
   enum folb_origin       origin;
   struct folb_ref       *parent;   /* FOLB_ORIGIN_REPLY */
   struct folb_endpoint  *answered; /* FOLB_ORIGIN_REPLY */
@@ -198,7 +234,8 @@ FOLB_API void             folb_ref_release(struct folb_ref *ref);
 
 enum folb_managed {
   FOLB_UNMANAGED = 0, /* by all that is known now                           */
-  FOLB_UNDECIDED = 1, /* names of its own or of members are not answered    */
+  FOLB_UNDECIDED = 1, /* names of its own or of members, or sources, have
+                         not answered                                       */
   FOLB_MANAGED   = 2  /* for ever                                           */
 };
 /* Whether the engine chooses for the reference: one of its addresses is or
@@ -207,12 +244,18 @@ enum folb_managed {
  * call does, making a reference does not). */
 FOLB_API enum folb_managed folb_ref_managed(struct folb_ref *ref,
                                             bool             resolve);
+/* Whether it is balanced per request whatever the policy, from its next call
+ * on.  Turned off, it is where its context was. */
+FOLB_API void folb_ref_balance(struct folb_ref *ref, bool per_request);
+/* Whether its calls are balanced one by one: under a per-request policy, or
+ * asked for; false too as long as it is not managed. */
+FOLB_API bool folb_ref_balanced(struct folb_ref *ref);
 /* folb_own.profile of the own address that is ep; of the one that identified
  * the cluster when ep is a member the reference does not name. */
 FOLB_API uint32_t folb_ref_profile(const struct folb_ref      *ref,
                                    const struct folb_endpoint *ep);
-/* Until when names that leave it undecided may be waited for: 1 s from when
- * each was first asked for; 0: there are none. */
+/* Until when the names and sources that leave it undecided may be waited for:
+ * 1 s from when each was first asked for; 0: there are none. */
 FOLB_API uint64_t folb_ref_names_until(struct folb_ref *ref);
 /* The same when nobody waits for names any longer: by what is known now. */
 FOLB_API enum folb_managed folb_ref_settle(struct folb_ref *ref);
@@ -224,11 +267,12 @@ FOLB_API enum folb_managed folb_ref_settle(struct folb_ref *ref);
 #define FOLB_CALL_RESEND_ALL 0x4u /* at every candidate, not only once       */
 #define FOLB_CALL_AGAIN      0x8u /* dispatched again by an exception
                                      handler: sleep_ms is as before          */
+#define FOLB_CALL_LOOKUP     0x10u /* set by folb_call_begin_lookup()        */
 
 #define FOLB_TRIED_INLINE 16
 
 /* Owned by the caller, on its stack; not initialised by it.  Only endpoint,
- * sleep_ms and attempts are for reading, the rest is the engine's.  The
+ * sleep_ms, attempts and flags are for reading, the rest is the engine's.  The
  * caller keeps the reference until the invocation is over. */
 struct folb_call {
   struct folb_endpoint *endpoint; /* where to send the attempt to            */
@@ -257,6 +301,13 @@ FOLB_API enum folb_status folb_call_begin(struct folb_call *call,
                                           uint64_t now_ms,
                                           uint64_t deadline_ms,
                                           uint32_t flags);
+/* The same for a look-up under folbLoadBalance = lookup: it takes an endpoint
+ * of its own, as a new context would, and its reference's context stays. */
+FOLB_API enum folb_status folb_call_begin_lookup(struct folb_call *call,
+                                                 struct folb_ref  *ref,
+                                                 uint64_t          now_ms,
+                                                 uint64_t deadline_ms,
+                                                 uint32_t flags);
 /* The attempt ended in a reply that goes to the application: the invocation
  * is over.  `answered` in folb_ref_spec is call->endpoint until then: call
  * it after results were unmarshalled. */

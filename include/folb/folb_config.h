@@ -22,7 +22,9 @@ struct folb_member {
   struct folb_address address;
   uint32_t            weight;                  /* 0 = drained            */
   char                name[FOLB_NAME_MAX + 1]; /* "" = none; kept as is  */
-  bool                backup; /* used when no other is usable            */
+  bool                backup;       /* b~: used when no other is usable  */
+  bool                balancer;     /* v~: the address of a hardware
+                                       balancer: never ejected           */
 };
 
 struct folb_cluster_spec {
@@ -41,9 +43,10 @@ struct folb_member_list {
   char duplicate[FOLB_ADDRESS_TEXT];      /* the first of them, for a log  */
 };
 
-/* Reads `[name@]address[*weight],...;...` (folbEndpoints).  Reports every
- * mistake of the text in one message.  Duplicates in a cluster merge, the
- * larger weight stays; an address in two clusters is refused. */
+/* Reads `[b~][v~][name@]address[*weight],...;...` (folbEndpoints).  Reports
+ * every mistake of the text in one message.  Duplicates in a cluster merge:
+ * the larger weight stays, it is a backup if all of them are and a balancer if
+ * one of them is.  An address in two clusters is refused. */
 FOLB_API enum folb_status
 folb_members_parse(const struct folb_env *env, const char *text, size_t len,
                    struct folb_member_list **out, struct folb_error *err);
@@ -65,7 +68,37 @@ enum folb_not_exist {
   FOLB_NOT_EXIST_OFF     = 2  /* none is                                    */
 };
 
-#define FOLB_OFF UINT32_MAX /* "off" of a key that is a time */
+enum folb_grain {
+  FOLB_GRAIN_CLIENT  = 0, /* one context a cluster for the whole process    */
+  FOLB_GRAIN_CONTEXT = 1,
+  FOLB_GRAIN_LOOKUP  = 2  /* each look-up in a naming context takes an
+                             endpoint of its own                            */
+};
+
+/* One entry of folbResolve. */
+enum folb_lookup_kind {
+  FOLB_LOOKUP_DNS    = 0, /* dns:host:port, a member for every A or AAAA    */
+  FOLB_LOOKUP_SRV    = 1, /* dns-srv:name                                   */
+  FOLB_LOOKUP_NAMING = 2  /* naming:corbaname of a context                  */
+};
+struct folb_lookup {
+  enum folb_lookup_kind kind;
+  const char           *text; /* the entry as written                       */
+  struct folb_address   address; /* dns: host and port; dns-srv: the name
+                                    as host                                 */
+};
+struct folb_lookups {
+  uint32_t            n;
+  size_t              octets; /* of all texts                               */
+  struct folb_lookup *list;
+};
+/* folbDnsServers; hosts are numeric. */
+struct folb_servers {
+  uint32_t             n;
+  struct folb_address *list;
+};
+
+#define FOLB_OFF UINT32_MAX /* "off" or "never" of a key that is a number */
 
 struct folb_policy_ops; /* folb_policy.h */
 
@@ -86,13 +119,26 @@ struct folb_config {
   uint32_t eject_ms;            /* 0: never, not for 1 s either             */
   uint32_t eject_max_ms;
   uint32_t idle_check_ms;       /* FOLB_OFF: off                            */
+  uint32_t probe_ms;            /* folbProbeInterval; 0: no probing          */
   uint32_t max_forwards;        /* 0: none is followed                      */
   uint32_t seed;                /* 0: from the kernel                       */
   enum folb_not_exist not_exist;
   const char *endpoints_file;   /* "" = none; owned by the configuration    */
-  /* The rest is read through functions. */
+  /* What patterns match is asked by functions. */
   struct folb_member_list *endpoints;  /* of folbEndpoints; NULL if empty   */
   struct folb_patterns    *idempotent; /* of folbIdempotent; NULL if empty  */
+  enum folb_grain load_balance;
+  uint32_t fail_back_ms;      /* FOLB_OFF: never                            */
+  uint32_t outlier;           /* failures in a row; FOLB_OFF: off           */
+  uint32_t slow_start_ms;
+  uint32_t budget_percent;    /* of the calls of 10 s; FOLB_OFF: no budget  */
+  uint32_t budget_per_second; /* beside them                                */
+  uint32_t subset;            /* members used of each cluster; 0: all       */
+  struct folb_patterns *per_request; /* of folbPerRequest; NULL if empty    */
+  struct folb_rewrites *rewrites;    /* of folbRewrite; NULL if empty       */
+  uint32_t              resolve_interval_ms;
+  struct folb_lookups  *lookups;     /* of folbResolve; NULL if empty       */
+  struct folb_servers  *dns_servers; /* NULL: the system's                  */
 };
 
 FOLB_API enum folb_status folb_config_new(const struct folb_env *env,
@@ -130,11 +176,27 @@ FOLB_API size_t folb_config_get(const struct folb_config *config,
                                 const char *key, char *buf, size_t size);
 /* True when an endpoint source or a policy other than none is set. */
 FOLB_API bool folb_config_active(const struct folb_config *config);
+/* Whether a repository id is listed in folbPerRequest; it may be NULL or ""
+ * (then only a pattern that matches the empty string does). */
+FOLB_API bool folb_config_per_request(const struct folb_config *config,
+                                      const char               *repository_id);
 /* Whether repository_id#operation is listed in folbIdempotent; an id may be
  * NULL or "" (then only a pattern that matches the empty string does). */
 FOLB_API bool folb_config_idempotent(const struct folb_config *config,
                                      const char *repository_id,
                                      const char *operation);
+
+enum folb_rewrite {
+  FOLB_REWRITE_NONE    = 0, /* used as it is                                */
+  FOLB_REWRITE_CHANGED = 1,
+  FOLB_REWRITE_DROPPED = 2  /* not to be used; address is as it was         */
+};
+/* What folbRewrite makes of an address that a reference, an update of one or
+ * a forward names.  The first entry that fits decides, names are compared by
+ * text, and the result is not rewritten again.  Paths never are. */
+FOLB_API enum folb_rewrite
+folb_config_rewrite(const struct folb_config *config,
+                    struct folb_address      *address);
 
 #ifdef __cplusplus
 }

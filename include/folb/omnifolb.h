@@ -54,7 +54,8 @@ OMNIFOLB_API int omnifolb_set_endpoints(const char *endpoints);
  * is FOLB_ENOENT. */
 OMNIFOLB_API int omnifolb_add_endpoint(const char *endpoint);
 OMNIFOLB_API int omnifolb_remove_endpoint(const char *address);
-/* weight 0..65535; 0 = drained: no new context or call. */
+/* weight 0..65535; 0 = drained: no new context or call.  FOLB_EEXIST, and
+ * nothing is changed, when another source lists it with a larger weight. */
 OMNIFOLB_API int omnifolb_set_weight(const char *address, unsigned weight);
 OMNIFOLB_API int omnifolb_drain(const char *address);
 

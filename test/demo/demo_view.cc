@@ -48,6 +48,8 @@ const char *state_text(folb_state state)
     return "drained";
   case FOLB_STATE_REMOVED:
     return "removed";
+  case FOLB_STATE_OUTSIDE:
+    return "outside";
   }
   return "?";
 }

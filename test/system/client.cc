@@ -19,6 +19,8 @@
 #include <iostream>
 #include <deque>
 
+#include <omniORB4/Naming.hh>
+
 namespace client {
 
 // Never destroyed: other threads may go on while the process exits.
@@ -173,6 +175,24 @@ static std::string Narrow(Arguments &in)
   return Range(refs.size() - 1);
 }
 
+// One naming context; what it resolves NAME to, N times.
+static std::string Resolve(Arguments &in)
+{
+  CORBA::Object_var           o    = orb->string_to_object(Word(in).c_str());
+  const std::string           name = Word(in);
+  CosNaming::NamingContext_var context =
+      CosNaming::NamingContext::_narrow(o);
+  CosNaming::Name n(1);
+  n.length(1);
+  n[0].id            = CORBA::string_dup(name.c_str());
+  const size_t first = refs.size();
+  for (long times = Number(in, 1); times > 0; times--) {
+    CORBA::Object_var found = context->resolve(n);
+    Keep(found);
+  }
+  return Range(first);
+}
+
 static std::string Parse(Arguments &in)
 {
   CORBA::Object_var o = orb->string_to_object(Word(in).c_str());
@@ -190,6 +210,8 @@ static void AddReferences(Commands &to)
   to["make"] = Make;
   // narrow REF: the same object, by a checked narrow
   to["narrow"] = Narrow;
+  // resolve URI NAME [N]: N times what the naming context resolves NAME to
+  to["resolve"] = Resolve;
   // parse URI: string_to_object only: "nil", or hash and IOR
   to["parse"] = Parse;
   // initial NAME: resolve_initial_references
@@ -278,6 +300,7 @@ static Commands AllCommands()
   };
   AddReferences(all);
   AddCalls(all);
+  AddNaming(all);
   AddProcess(all);
   AddSockets(all);
   AddApi(all);

@@ -41,6 +41,7 @@ std::string Operation(FolbTest::Echo_ptr e, const std::string &op,
 void StopCalls(bool stop);
 
 void AddCalls(Commands &to);   // client_calls.cc
+void AddNaming(Commands &to);  // client_naming.cc
 void AddProcess(Commands &to); // client_process.cc
 void AddSockets(Commands &to); // client_sockets.cc
 void AddApi(Commands &to);     // client_api.cc

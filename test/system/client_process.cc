@@ -177,6 +177,12 @@ std::atomic<bool> in_child{false};
   const int ref = static_cast<int>(Number(in, 0));
   if (what == "call" || what == "destroy")
     answer = Guarded([&] { return Operation(Ref(ref), "whoami", ""); });
+  if (what == "later")
+    for (int i = 0; i < 2; i++) {
+      answer = Guarded([&] { return Operation(Ref(ref), "whoami", ""); });
+      std::this_thread::sleep_for(
+          std::chrono::milliseconds(i == 0 ? Number(in, 0) : 0));
+    }
   if (what == "destroy")
     orb->destroy();
   answer += "\n";
@@ -306,7 +312,8 @@ void AddProcess(Commands &to)
     return std::string(geteuid() != 0 || seteuid(65534) == 0 ? "ok"
                                                               : "!seteuid");
   };
-  // fork call|destroy|exit|idle REF, fork do COMMAND: what became of a child
+  // fork call|destroy|exit|idle REF, fork later REF MS (calls, waits and calls
+  // again), fork do COMMAND: what became of a child
   to["fork"] = Fork;
   // cycles N URI CALLS [MARK]: answers; facts after MARK and all cycles
   to["cycles"] = Cycles;

@@ -183,6 +183,7 @@ class OmniNames
 {
 public:
   OmniNames(const TempDir &dir, const std::string &name);
+  void        Start(); // again, with what was bound
   void        Kill() { process_.Kill(); }
   std::string Address() const { return port_.Address(); }
   int         Number() const { return port_.Number(); }
@@ -193,6 +194,7 @@ public:
 
 private:
   Port        port_;
+  std::string data_;
   Process     process_;
 };
 

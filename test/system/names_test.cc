@@ -191,6 +191,19 @@ TEST_F(Names, AHangingNameUnderOurCapIsConnectFailed)
   EXPECT_EQ(Times(kConnectFailed, 1), client.Call("0", "whoami").text);
 }
 
+// In GIOP 1.0 they are no part of the IIOP profile.
+TEST_F(Names, EachAddressOfACorbalocCountsInEveryVersion)
+{
+  for (const char *version : {"", "1.0@", "1.2@"}) {
+    Port   dead;
+    Client client(dir_, Config("ordered", b_.Address()));
+    client.Open("corbaloc::" + (version + dead.Address()) + ",:" + version +
+                b_.Address() + "/%ffreplicated%00echo");
+    EXPECT_EQ("B=4", client.Call("0", "whoami", 4).text) << version;
+    EXPECT_EQ(0, client.Connects()[dead.Number()]) << version;
+  }
+}
+
 TEST_F(Names, ANameThatNeverAnswersCostsAllReferencesOneSecondTogether)
 {
   Client client(dir_, Config("ordered", "never.test:5," + b_.Address(),

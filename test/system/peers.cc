@@ -108,18 +108,22 @@ std::string Cluster::Endpoints() const
 }
 
 OmniNames::OmniNames(const TempDir &dir, const std::string &name)
+    : data_(dir.File(name))
 {
-  const std::string data = dir.File(name);
-  mkdir(data.c_str(), 0700);
-  process_.Start({{FOLB_TEST_OMNINAMES, "-start", port_.Text(), "-datadir",
-                   data, "-ORBendPoint", "giop:tcp:" + port_.Address(),
-                   "-ignoreport"},
-                  {},
-                  dir.File(name + ".err")});
+  Start();
+}
+
+void OmniNames::Start()
+{
+  Strings argv = {FOLB_TEST_OMNINAMES, "-datadir",     data_, "-ORBendPoint",
+                  "giop:tcp:" + port_.Address(), "-ignoreport"};
+  if (mkdir(data_.c_str(), 0700) == 0)
+    argv.insert(argv.begin() + 1, {"-start", port_.Text()});
+  process_.Start({argv, {}, data_ + ".err"});
   const Strings probe = {FOLB_TEST_NAMECLT, "-ORBInitRef",
                          "NameService=" + Corbaloc(), "list"};
   if (!Eventually([&] { return RunProgram(probe, {}).status == "exit 0"; }))
-    throw std::runtime_error("omniNames: " + Tail(dir.File(name + ".err")));
+    throw std::runtime_error("omniNames: " + Tail(data_ + ".err"));
 }
 
 // ---- answers

@@ -187,4 +187,62 @@ TEST_F(Stress, ReferencesComeAndGoFromManyThreads)
   EXPECT_EQ("exit 0", client.Quit());
 }
 
+// ---- load-aware policies
+
+class LoadAware : public Stress
+{
+protected:
+  LoadAware()
+  {
+    for (auto &s : cluster_.All())
+      s->Tell("delay 1");
+  }
+  // 16 threads for two seconds: two choices bring some two calls in a hundred
+  // to the slow one, so its time is the p99; turns make all wait for it.
+  Calls Under(const std::string &policy, const std::string &op)
+  {
+    Client client(dir_, Config(policy, cluster_.Endpoints(), {kNoLocate}));
+    client.Open(cluster_.Ior());
+    return client.During("0", op, 2000, 16);
+  }
+  Cluster cluster_{dir_, 3};
+};
+
+TEST_F(LoadAware, OneSlowServerOfThreeGetsLittleAndDelaysFew)
+{
+  cluster_["C"].Tell("delay 50");
+  const Calls turns = Under("per-request", "whoami");
+  EXPECT_EQ(0, turns.Errors());
+  EXPECT_NEAR(33, turns.Share("C"), 2);
+  for (const char *policy : {"least-request", "peak-ewma"}) {
+    const Calls calls = Under(policy, "whoami");
+    EXPECT_EQ(0, calls.Errors()) << calls.text;
+    EXPECT_GT(5, calls.Share("C")) << policy << ": " << calls.text;
+    EXPECT_GT(turns.p99 / 3, calls.p99) << policy << ": " << calls.text;
+    EXPECT_LT(2 * turns.Total(), calls.Total()) << policy;
+  }
+}
+
+TEST_F(LoadAware, AServerThatFailsFastGetsLessThanItsShare)
+{
+  // It answers at once, the others take their millisecond.
+  cluster_["B"].Tell("delay 0");
+  cluster_["B"].Tell("raise NO_RESOURCES 0 YES");
+  const Calls  calls  = Under("peak-ewma", "hop");
+  const double failed = 100.0 * static_cast<double>(calls.Errors()) /
+                        static_cast<double>(calls.Total());
+  EXPECT_LT(0, calls.Errors()) << "it is tried again now and then";
+  EXPECT_GT(10, failed) << calls.text;
+}
+
+TEST_F(LoadAware, EqualServersShareEqually)
+{
+  for (const char *policy : {"least-request", "peak-ewma"}) {
+    const Calls calls = Under(policy, "whoami");
+    EXPECT_EQ(0, calls.Errors()) << calls.text;
+    for (const char *name : {"A", "B", "C"})
+      EXPECT_NEAR(33, calls.Share(name), 12) << policy << ": " << calls.text;
+  }
+}
+
 } // namespace folbtest

@@ -20,6 +20,7 @@ TEST_F(ConfigTest, StartsWithTheDefaults)
   EXPECT_EQ(5000u, config_->eject_ms);
   EXPECT_EQ(300000u, config_->eject_max_ms);
   EXPECT_EQ(1u, config_->idle_check_ms);
+  EXPECT_EQ(0u, config_->probe_ms);
   EXPECT_EQ(10u, config_->max_forwards);
   EXPECT_EQ(0u, config_->seed);
   EXPECT_EQ(FOLB_NOT_EXIST_ADAPTER, config_->not_exist);
@@ -102,7 +103,7 @@ TEST_F(ConfigTest, GoldenMessages)
             folb_config_set(config_, "folbEndpoints", "db1:0", &err));
   EXPECT_STREQ(
       "\"db1:0\": port \"0\" is not one of 1..65535; accepted: "
-      "[name@]address[*weight], address one of host:port, [v6]:port, "
+      "[b~][v~][name@]address[*weight], address one of host:port, [v6]:port, "
       "giop:tcp:host:port, giop:ssl:host:port, giop:unix:path; port 1..65535, "
       "weight 0..65535",
       err.msg);
@@ -164,7 +165,8 @@ TEST_F(ConfigTest, EachAllocationMayFail)
   const std::pair<const char *, const char *> values[] = {
       {"folbEndpoints", "x@a:1,b:1;c:1"}, {"folbIdempotent", "*#ping"},
       {"folbEndpointsFile", "/etc/x"},    {"folbSeed", "7"},
-      {"folbPolicy", "ordered"},          {"folbServerPOAs", "*"}};
+      {"folbPolicy", "ordered"},          {"folbServerPOAs", "*"},
+      {"folbResolve", "dns:a:1"},         {"folbDnsServers", "10.0.0.1:53"}};
   for (const auto &v : values) {
     const std::string before = Get(v.first);
     EXPECT_LT(0u, host_.FailEachAlloc([&] {
@@ -177,7 +179,7 @@ TEST_F(ConfigTest, EachAllocationMayFail)
       return status;
     })) << v.first;
   }
-  EXPECT_LT(7u, host_.FailEachAlloc([&] {
+  EXPECT_LT(11u, host_.FailEachAlloc([&] {
     folb_config      *copy   = nullptr;
     const folb_status status = folb_config_copy(config_, &copy);
     EXPECT_EQ(status == FOLB_OK, copy != nullptr);

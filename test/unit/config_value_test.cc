@@ -22,12 +22,13 @@ const NumberKey kNumbers[] = {
     {"folbIdleCheck", 0, 86400000, &folb_config::idle_check_ms, "off"},
     {"folbMaxForwards", 0, 1000, &folb_config::max_forwards, nullptr},
     {"folbSeed", 0, 4294967295u, &folb_config::seed, nullptr},
-    {"folbResolveInterval", 1, 86400000, nullptr, nullptr},
-    {"folbFailBack", 0, 86400000, nullptr, "never"},
-    {"folbOutlier", 1, 1000000, nullptr, "off"},
-    {"folbSlowStart", 0, 86400000, nullptr, nullptr},
-    {"folbProbeInterval", 0, 86400000, nullptr, nullptr},
-    {"folbSubset", 0, 1000000, nullptr, nullptr},
+    {"folbResolveInterval", 1, 86400000, &folb_config::resolve_interval_ms,
+     nullptr},
+    {"folbFailBack", 0, 86400000, &folb_config::fail_back_ms, "never"},
+    {"folbOutlier", 1, 1000000, &folb_config::outlier, "off"},
+    {"folbSlowStart", 0, 86400000, &folb_config::slow_start_ms, nullptr},
+    {"folbProbeInterval", 0, 86400000, &folb_config::probe_ms, nullptr},
+    {"folbSubset", 0, 1000000, &folb_config::subset, nullptr},
     {"folbConnectRace", 0, 86400000, nullptr, nullptr},
     {"folbSpin", 0, 1000000, nullptr, nullptr},
 };
@@ -98,6 +99,55 @@ TEST_F(ConfigTest, ConnectTimeOutRemembersThatItWasGiven)
   EXPECT_FALSE(config_->connect_set);
   EXPECT_EQ("", Set("folbConnectTimeOutPeriod", "1500"));
   EXPECT_TRUE(config_->connect_set);
+}
+
+TEST_F(ConfigTest, RetryBudget)
+{
+  EXPECT_EQ(20u, config_->budget_percent);
+  EXPECT_EQ(10u, config_->budget_per_second);
+  EXPECT_EQ("", Set("folbRetryBudget", " 1000 : 1000000 "));
+  EXPECT_EQ(1000u, config_->budget_percent);
+  EXPECT_EQ(1000000u, config_->budget_per_second);
+  EXPECT_EQ("\"1001:10\" is out of range", Set("folbRetryBudget", "1001:10"));
+  EXPECT_EQ("\"20\" is not of the form percent:per-second",
+            Set("folbRetryBudget", "20"));
+  EXPECT_EQ(1000u, config_->budget_percent);
+  EXPECT_EQ("", Set("folbRetryBudget", "off"));
+  EXPECT_EQ(FOLB_OFF, config_->budget_percent);
+  EXPECT_EQ("", Set("folbRetryBudget", "0:0"));
+  EXPECT_EQ(0u, config_->budget_percent);
+  EXPECT_EQ(0u, config_->budget_per_second);
+}
+
+TEST_F(ConfigTest, LoadBalance)
+{
+  EXPECT_EQ(FOLB_GRAIN_CONTEXT, config_->load_balance);
+  EXPECT_EQ("", Set("folbLoadBalance", "client"));
+  EXPECT_EQ(FOLB_GRAIN_CLIENT, config_->load_balance);
+  EXPECT_EQ("", Set("folbLoadBalance", "lookup"));
+  EXPECT_EQ(FOLB_GRAIN_LOOKUP, config_->load_balance);
+  EXPECT_EQ("\"Client\" is not accepted", Set("folbLoadBalance", "Client"));
+  EXPECT_EQ(FOLB_GRAIN_LOOKUP, config_->load_balance);
+}
+
+TEST_F(ConfigTest, PerRequestPatterns)
+{
+  EXPECT_FALSE(folb_config_per_request(config_, "IDL:a:1.0"));
+  EXPECT_EQ("", Set("folbPerRequest", "IDL:a:1.0, IDL:b/*"));
+  EXPECT_TRUE(folb_config_per_request(config_, "IDL:a:1.0"));
+  EXPECT_TRUE(folb_config_per_request(config_, "IDL:b/c:2.1"));
+  EXPECT_FALSE(folb_config_per_request(config_, "IDL:a:1.1"));
+  EXPECT_FALSE(folb_config_per_request(config_, nullptr));
+  EXPECT_EQ("", Set("folbSeed", "3"));
+  EXPECT_TRUE(folb_config_per_request(config_, "IDL:a:1.0"));
+  folb_config *copy = nullptr;
+  ASSERT_EQ(FOLB_OK, folb_config_copy(config_, &copy));
+  EXPECT_TRUE(folb_config_per_request(copy, "IDL:b/c:2.1"));
+  folb_config_free(copy);
+  EXPECT_EQ("", Set("folbPerRequest", "*"));
+  EXPECT_TRUE(folb_config_per_request(config_, nullptr));
+  EXPECT_EQ("", Set("folbPerRequest", ""));
+  EXPECT_FALSE(folb_config_per_request(config_, "IDL:a:1.0"));
 }
 
 TEST_F(ConfigTest, Policies)
@@ -218,9 +268,6 @@ TEST_F(ConfigTest, Endpoints)
             Set("folbEndpoints", "a,b:0,c:1"));
   EXPECT_EQ(FOLB_EINVAL, status_);
   EXPECT_EQ(3u, folb_members_count(config_->endpoints));
-  EXPECT_EQ("\"b~a:1\": prefix b~ is not yet there",
-            Set("folbEndpoints", "b~a:1"));
-  EXPECT_EQ(FOLB_ENOTYET, status_);
   // The next value replaces the list and leaves no other key's behind.
   EXPECT_EQ("", Set("folbSeed", "1"));
   EXPECT_EQ(3u, folb_members_count(config_->endpoints));

@@ -72,7 +72,8 @@ inline std::string Spell(const std::string &letters)
         (i == 0 || !std::isalnum(static_cast<unsigned char>(letters[i - 1]))) &&
         (i + 1 == letters.size() ||
          (!std::isalnum(static_cast<unsigned char>(letters[i + 1])) &&
-          letters[i + 1] != '@' && letters[i + 1] != '.'));
+          letters[i + 1] != '@' && letters[i + 1] != '.' &&
+          letters[i + 1] != '~'));
     if (std::isalpha(static_cast<unsigned char>(letters[i])) && alone)
       text += Address(letters[i]);
     else
@@ -257,6 +258,21 @@ public:
     ADD_FAILURE() << "the invocation does not end";
     return path;
   }
+  // A look-up at a naming context; what it returns, of these letters, is
+  // opened there.
+  std::string LookUp(const Ref &context, const std::string &letters, Ref *out)
+  {
+    folb_call call;
+    (void)folb_ref_managed(context.get(), true);
+    if (folb_call_begin_lookup(&call, context.get(), host_.now(), 0, 0) !=
+        FOLB_OK)
+      return "?";
+    EXPECT_EQ(FOLB_OK, NewRef(Texts(letters), out, FOLB_ORIGIN_LOOKUP, call.ref,
+                              call.endpoint));
+    const std::string at(1, Letter(call.endpoint));
+    folb_call_succeeded(&call, host_.now());
+    return at;
+  }
   // The first choices of n invocations that succeed.
   std::string Picks(const Ref &ref, int n)
   {
@@ -307,14 +323,15 @@ public:
   {
     return Stats()[Address(letter)].stats;
   }
-  // U(sable), E(jected), T(rial), D(rained), R(emoved) of each letter.
+  // U(sable), E(jected), T(rial), D(rained), R(emoved), O(utside the subset)
+  // of each letter.
   std::string States(const std::string &letters)
   {
     std::string text;
     auto        rows = Stats();
     for (char letter : letters)
       text += rows.count(Address(letter)) != 0
-                  ? "UETDR"[rows[Address(letter)].stats.state]
+                  ? "UETDRO"[rows[Address(letter)].stats.state]
                   : '-';
     return text;
   }

@@ -23,7 +23,7 @@ TEST(HealthTest, DoublesUpToTheMaximum)
   }
   for (int i = 0; i < 100; ++i)
     EXPECT_EQ(50000u, folb_health_eject(&health, 5000, 50000, kEven, now));
-  EXPECT_TRUE(folb_health_restore(&health));
+  EXPECT_TRUE(folb_health_restore(&health, 0));
   EXPECT_EQ(5000u, folb_health_eject(&health, 5000, 50000, kEven, now));
 }
 

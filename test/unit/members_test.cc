@@ -21,6 +21,8 @@ std::string Show(const folb_member_list *list)
       folb_address_format(&cluster.members[j].address, address,
                           sizeof(address));
       all += " ";
+      all += cluster.members[j].backup ? "b~" : "";
+      all += cluster.members[j].balancer ? "v~" : "";
       if (cluster.members[j].name[0] != '\0')
         all += std::string(cluster.members[j].name) + "@";
       all += address;
@@ -205,24 +207,24 @@ TEST_F(MembersTest, AnAddressInTwoClustersIsRefused)
             Parse("a:1,b:1,[::1]:1;c:1,b:1;[0::1]:1"));
 }
 
-TEST_F(MembersTest, PrefixesAreNotYetThere)
+TEST_F(MembersTest, Prefixes)
 {
-  EXPECT_EQ("\"b~a:1\": prefix b~ is not yet there", Parse("b~a:1"));
-  EXPECT_EQ(FOLB_ENOTYET, status_);
-  EXPECT_EQ("\"v~x@a:1*5\": prefix v~ is not yet there", Parse("v~x@a:1*5"));
-  EXPECT_EQ("\"v~b~a:1\": prefix b~v~ is not yet there", Parse("v~b~a:1"));
-  EXPECT_EQ("\"b~ v~a:1\": prefix b~v~ is not yet there", Parse("b~ v~a:1"));
-  EXPECT_EQ(FOLB_ENOTYET, status_);
+  EXPECT_EQ(": b~a:1", Parse("b~a:1"));
+  EXPECT_EQ(": v~x@a:1*5", Parse("v~x@a:1*5"));
+  EXPECT_EQ(": b~v~a:1 b~v~b:1", Parse("v~b~a:1, b~ v~ b:1"));
   EXPECT_EQ("\"b~b~a:1\": prefix b~ is repeated", Parse("b~b~a:1"));
-  EXPECT_EQ(FOLB_EINVAL, status_);
-  // What is wrong anyway outranks it, in the entry and in the value.
+  EXPECT_EQ("\"v~ b~ v~a:1\": prefix v~ is repeated", Parse("v~ b~ v~a:1"));
   EXPECT_EQ("\"b~a:0\": port \"0\" is not one of 1..65535", Parse("b~a:0"));
-  EXPECT_EQ(FOLB_EINVAL, status_);
-  EXPECT_EQ("\"b~a:1\": prefix b~ is not yet there; \"a\": has no port",
-            Parse("b~a:1,a"));
+  EXPECT_EQ("\"b~\": has no port", Parse("b~"));
   EXPECT_EQ(FOLB_EINVAL, status_);
   // A ~ elsewhere is part of a name.
   EXPECT_EQ(": ab~c@a:1", Parse("ab~c@a:1"));
+}
+
+TEST_F(MembersTest, ADuplicateIsABackupOnlyIfAllAre)
+{
+  EXPECT_EQ(": a:1 b~b:1", Parse("b~a:1,a:1,b~b:1,b~b:1"));
+  EXPECT_EQ(": v~a:1", Parse("a:1,v~a:1"));
 }
 
 TEST_F(MembersTest, FileHasAnEntryALine)
@@ -268,9 +270,7 @@ TEST_F(MembersTest, FileReportsEveryBadLine)
   EXPECT_EQ(2u, err_.line);
   EXPECT_EQ("line 3: \"a:1\" is in two clusters", ParseFile("a:1\n[b]\na:1\n"));
   EXPECT_EQ(3u, err_.line);
-  EXPECT_EQ("line 1: \"b~a:1\": prefix b~ is not yet there",
-            ParseFile("b~a:1"));
-  EXPECT_EQ(FOLB_ENOTYET, status_);
+  EXPECT_EQ(": b~a:1", ParseFile("b~a:1"));
   EXPECT_NE(std::string::npos,
             ParseFile(std::string("a\0b:1", 5)).find("other characters"));
 }

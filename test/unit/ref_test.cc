@@ -66,6 +66,20 @@ TEST_F(RefTest, TargetsOfAForwardAreAlwaysManaged)
   }
 }
 
+TEST_F(RefTest, OneWithoutAddressesIsNotLeftToTheOrbWhenItIsAlwaysManaged)
+{
+  Make("per-request", "A,B");
+  folb_ref_spec spec = {};
+  spec.size          = sizeof(spec);
+  spec.fixed         = true;
+  spec.always        = true;
+  folb_ref *raw      = nullptr;
+  ASSERT_EQ(FOLB_OK, folb_ref_new(engine_, &spec, &raw));
+  Ref ref(raw);
+  EXPECT_EQ(FOLB_MANAGED, Managed(ref));
+  EXPECT_EQ("?", Invoke(ref));
+}
+
 TEST_F(RefTest, SettlingWaitsForNoName)
 {
   Make("ordered", "db1.test:2809");

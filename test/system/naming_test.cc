@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// folbResolve = naming:, with a real omniNames.
+#include "name_services.h"
+#include "system.h"
+
+namespace folbtest {
+
+class Naming : public SystemTest
+{
+protected:
+  static Strings Resolve(const std::string &address,
+                         const Strings     &more = {})
+  {
+    Strings env = {"ORBfolbPolicy=per-request",
+                   "ORBfolbResolve=naming:corbaname:" + address,
+                   "ORBfolbResolveInterval=300"};
+    env.insert(env.end(), more.begin(), more.end());
+    return env;
+  }
+  static bool Soon(const std::function<bool()> &condition)
+  {
+    return Eventually(condition, 300 + 1000 * kSlow);
+  }
+  bool Serves(Client &client, const std::string &text)
+  {
+    return client.Call("0", "whoami", 4).text == text;
+  }
+  static FakeServer::Script Silent()
+  {
+    return [](const GiopRequest &, size_t) {
+      return Reaction{{}, Reaction::kSilence};
+    };
+  }
+
+  FakeServer a_{AnswerWith("A")};
+  FakeServer b_{AnswerWith("B")};
+  FakeServer c_{AnswerWith("C")};
+};
+
+TEST_F(Naming, EveryObjectOfTheContextForAReferenceOpenedAtOnce)
+{
+  OmniNames names(dir_, "names");
+  Binder    binder(dir_, names);
+  binder.Context("replicas");
+  binder.Context("replicas/inner");
+  binder.Bind("replicas/a", a_.IorOf(kFakeKey));
+  binder.Bind("replicas/b.kind", b_.IorOf(kFakeKey));
+  binder.Bind("replicas/inner/c", c_.IorOf(kFakeKey));
+  Client client(dir_, Resolve(":" + names.Address() + "#replicas"));
+  client.Open(a_.IorOf(kFakeKey));
+  const Calls calls = client.Call("0", "whoami", 4);
+  EXPECT_EQ("A=2 B=2", calls.text);
+  EXPECT_LE(calls.first, 1000 * kSlow);
+  EXPECT_EQ(2u, Occurrences(client.Ask("api_stats"), " member "));
+}
+
+TEST_F(Naming, WhatIsBoundIsCalledAndWhatIsUnboundNoMore)
+{
+  OmniNames names(dir_, "names");
+  Binder    binder(dir_, names);
+  binder.Bind("a", a_.IorOf(kFakeKey));
+  Client client(dir_, Resolve(":" + names.Address()));
+  client.Open(a_.IorOf(kFakeKey));
+  EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
+  binder.Bind("b", b_.IorOf(kFakeKey));
+  EXPECT_TRUE(Soon([&] { return Serves(client, "A=2 B=2"); }));
+  binder.Unbind("a");
+  EXPECT_TRUE(Soon([&] { return Serves(client, "B=4"); }));
+  binder.Unbind("b");
+  EXPECT_TRUE(
+      Soon([&] { return Has(client.Errors(), "no object is bound"); }));
+  Watch(700);
+  EXPECT_EQ("B=4", client.Call("0", "whoami", 4).text);
+  EXPECT_EQ(1u, Occurrences(client.Errors(), "folbResolve"))
+      << client.Errors();
+}
+
+TEST_F(Naming, AllAddressesOfAReferenceAndMoreThanOneBatch)
+{
+  OmniNames names(dir_, "names");
+  Binder    binder(dir_, names);
+  binder.Context("many");
+  binder.Bind("many/a", IorOfProfiles(kFakeKey, {a_.Number(), b_.Number()}),
+              450);
+  binder.Bind("many/z", IorAt(kFakeKey, b_.Number(), {c_.Number()}));
+  Client client(dir_, Resolve(":" + names.Address() + "#many"));
+  client.Open(a_.IorOf(kFakeKey));
+  EXPECT_TRUE(Soon([&] {
+    return client.Call("0", "whoami", 6).text == "A=2 B=2 C=2";
+  }));
+}
+
+TEST_F(Naming, ASecondNameServerServesWhenTheFirstIsDead)
+{
+  OmniNames names(dir_, "names");
+  Binder    binder(dir_, names);
+  binder.Bind("a", a_.IorOf(kFakeKey));
+  binder.Bind("b", b_.IorOf(kFakeKey));
+  Port   dead;
+  Client client(dir_, Resolve(":" + dead.Address() + ",:" + names.Address()));
+  client.Open(a_.IorOf(kFakeKey));
+  EXPECT_EQ("A=2 B=2", client.Call("0", "whoami", 4).text)
+      << client.Errors();
+}
+
+TEST_F(Naming, TheInitialReference)
+{
+  OmniNames names(dir_, "names");
+  Binder    binder(dir_, names);
+  binder.Bind("a", a_.IorOf(kFakeKey));
+  binder.Bind("b", b_.IorOf(kFakeKey));
+  Client client(dir_, Resolve("rir:",
+                              {"ORBInitRef=NameService=" + names.Corbaloc()}));
+  client.Open(a_.IorOf(kFakeKey));
+  EXPECT_EQ("A=2 B=2", client.Call("0", "whoami", 4).text);
+}
+
+TEST_F(Naming, DownAtStart_UsedWhenItIsThere)
+{
+  auto              names   = std::make_unique<OmniNames>(dir_, "names");
+  const std::string address = names->Address();
+  Binder(dir_, *names).Bind("a", a_.IorOf(kFakeKey));
+  Binder(dir_, *names).Bind("b", b_.IorOf(kFakeKey));
+  names->Kill();
+  Client client(dir_, Resolve(":" + address));
+  client.Open(a_.IorOf(kFakeKey));
+  EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
+  EXPECT_TRUE(Eventually([&] { return Has(client.Errors(), "naming:"); }));
+  names->Start();
+  EXPECT_TRUE(Eventually([&] { return Serves(client, "A=2 B=2"); }));
+}
+
+TEST_F(Naming, ASilentNameServerCostsASecondAndNoMoreAtDestroy)
+{
+  FakeServer silent(Silent());
+  Client     client(dir_, Resolve(":" + silent.Address()));
+  client.Open(a_.IorOf(kFakeKey));
+  const Calls calls = client.Call("0", "whoami", 20);
+  EXPECT_EQ("A=20", calls.text);
+  EXPECT_LE(calls.ms, 1100 * kSlow);
+  EXPECT_TRUE(Eventually([&] { return silent.Messages() > 0; }));
+  EXPECT_LE(std::stod(client.Ask("destroy")), 900 * kSlow);
+  EXPECT_EQ("exit 0", client.Quit());
+}
+
+TEST_F(Naming, ABlackHoleIsNotWaitedForAtDestroy)
+{
+  BlackHole hole;
+  Client    client(dir_, Resolve(":" + hole.Address()));
+  EXPECT_TRUE(
+      Eventually([&] { return client.Connects()[hole.Number()] > 0; }));
+  EXPECT_LE(std::stod(client.Ask("destroy")), 1000 * kSlow);
+}
+
+TEST_F(Naming, TheApplicationsHandlersSeeNoCallOfOurs)
+{
+  Port   dead;
+  Client client(dir_, Resolve(":" + dead.Address(),
+                              {"CLIENT_HANDLERS=transient:-1,comm_failure:-1,"
+                               "timeout:-1,system:-1"}));
+  client.Open(a_.IorOf(kFakeKey));
+  EXPECT_TRUE(Eventually([&] { return Has(client.Errors(), "naming:"); }));
+  for (const char *kind : {"transient", "comm_failure", "timeout", "system"})
+    EXPECT_EQ("0 ", client.Ask(std::string("handled ") + kind)) << kind;
+}
+
+TEST_F(Naming, AnObjectThatIsNoContextIsSaid)
+{
+  OmniNames names(dir_, "names");
+  Binder    binder(dir_, names);
+  binder.Bind("a", a_.IorOf(kFakeKey));
+  Client client(dir_, Resolve(":" + names.Address() + "#none"));
+  client.Open(a_.IorOf(kFakeKey));
+  EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
+  EXPECT_TRUE(Eventually([&] { return Has(client.Errors(), "NotFound"); }))
+      << client.Errors();
+}
+
+TEST_F(Naming, AForkedChildGoesOnLookingUp)
+{
+  OmniNames names(dir_, "names");
+  Binder    binder(dir_, names);
+  binder.Bind("a", a_.IorOf(kFakeKey));
+  Client client(dir_, Resolve(":" + names.Address()));
+  client.Open(a_.IorOf(kFakeKey));
+  EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
+  EXPECT_EQ("A exit 0", client.Ask("fork destroy 0", 30000));
+  client.Begin("fork later 0 2000");
+  Watch(500);
+  binder.Bind("b", b_.IorOf(kFakeKey));
+  binder.Unbind("a");
+  EXPECT_EQ("B exit 0", client.JoinText());
+  EXPECT_TRUE(Soon([&] { return Serves(client, "B=4"); }));
+}
+
+TEST_F(Naming, FiftyCyclesLeaveNothingBehind)
+{
+  OmniNames names(dir_, "names");
+  Binder(dir_, names).Bind("a", a_.IorOf(kFakeKey));
+  Client            client(dir_, Resolve(":" + names.Address()));
+  const std::string answer =
+      client.Ask("cycles 50 " + a_.IorOf(kFakeKey) + " 2 20", 50000);
+  EXPECT_EQ(0u, answer.find("A=100 ;")) << answer;
+  const size_t middle = answer.find(';');
+  const size_t last   = answer.rfind(';');
+  ASSERT_LT(middle, last) << answer;
+  auto before = ParseCounts(answer.substr(middle + 1, last - middle - 1));
+  auto after  = ParseCounts(answer.substr(last + 1));
+  EXPECT_LE(after["fds"], before["fds"]);
+  EXPECT_LE(after["threads"], before["threads"]);
+  EXPECT_EQ("exit 0", client.Quit());
+}
+
+} // namespace folbtest

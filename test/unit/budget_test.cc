@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "folb_fixture.h"
+
+extern "C" {
+#include "budget.h"
+}
+
+namespace {
+
+// ---- the pure part
+
+class BudgetTest : public ::testing::Test {
+protected:
+  BudgetTest() { folb_budget_init(&budget_, 5000); }
+  // How many may be sent again at this time, at most 1000.
+  int Spend(uint32_t percent, uint32_t per_second, uint64_t calls, uint64_t ms)
+  {
+    int n = 0;
+    while (n < 1000 &&
+           folb_budget_left(&budget_, percent, per_second, calls, ms)) {
+      folb_budget_spend(&budget_, calls, ms);
+      ++n;
+    }
+    return n;
+  }
+  folb_budget budget_;
+};
+
+TEST_F(BudgetTest, SoManyASecondOverTenSeconds)
+{
+  EXPECT_EQ(30, Spend(0, 3, 0, 5000));
+  EXPECT_EQ(0, Spend(0, 3, 1000000, 5999));
+  EXPECT_EQ(0, Spend(0, 3, 1000000, 14999));
+  EXPECT_EQ(30, Spend(0, 3, 1000000, 15000));
+}
+
+TEST_F(BudgetTest, SoManyPerCentOfTheCalls)
+{
+  EXPECT_EQ(0, Spend(20, 0, 0, 5000));
+  EXPECT_EQ(20, Spend(20, 0, 100, 5000));
+  EXPECT_EQ(20, Spend(20, 0, 200, 6000));
+  EXPECT_EQ(0, Spend(20, 0, 200, 14000));
+  // The first second's re-sends leave the window, then its calls.
+  EXPECT_EQ(20, Spend(20, 0, 200, 15000));
+  EXPECT_EQ(0, Spend(20, 0, 300, 16000));
+  EXPECT_EQ(20, Spend(20, 0, 400, 16000));
+}
+
+TEST_F(BudgetTest, BothAddUp) { EXPECT_EQ(110, Spend(100, 1, 100, 5000)); }
+
+TEST_F(BudgetTest, CallsOfALongCalmAreTakenEvenly)
+{
+  // 100 s at 10 calls a second; nothing looked meanwhile.
+  EXPECT_EQ(100, Spend(100, 0, 1000, 105000));
+  EXPECT_EQ(0, Spend(100, 0, 1000, 105999));
+}
+
+TEST_F(BudgetTest, ZeroIsNone) { EXPECT_EQ(0, Spend(0, 0, 1000000, 9000)); }
+
+TEST_F(BudgetTest, ADayLaterItIsAsNew)
+{
+  EXPECT_EQ(10, Spend(0, 1, 10, 5000));
+  EXPECT_EQ(10, Spend(0, 1, 10, 86405000));
+}
+
+// ---- in the engine
+
+class EngineBudgetTest : public EngineTest {};
+
+TEST_F(EngineBudgetTest, SpentMeansTheLastFailureGoesToTheApplication)
+{
+  Make("per-request", "A,B",
+       {{"folbRetryBudget", "0:1"}, {"folbOutlier", "off"}});
+  Ref         ref = Open("A");
+  const Fails fails{{'A', FOLB_OUTCOME_REPLY_TRANSIENT}};
+  int         masked = 0, raised = 0;
+  for (int i = 0; i < 60; ++i) {
+    const std::string path = Invoke(ref, fails);
+    masked += path == "AB";
+    raised += path == "A!";
+  }
+  EXPECT_EQ(10, masked);
+  EXPECT_LT(5, raised);
+  host_.Advance(10000);
+  EXPECT_EQ("AB", Sorted(Invoke(ref, fails) + Invoke(ref, fails)).substr(0, 2));
+}
+
+TEST_F(EngineBudgetTest, ConnectsNeverCount)
+{
+  Make("ordered", "A,B", {{"folbRetryBudget", "0:0"}, {"folbEject", "0:0"}});
+  for (int i = 0; i < 30; ++i)
+    EXPECT_EQ("AB", Invoke(Open("A"), Down("A")));
+  EXPECT_EQ("AB", Invoke(Open("A"), {{'A', FOLB_OUTCOME_CONNECT_CUT}}));
+  EXPECT_EQ("AB", Invoke(Open("A"), {{'A', FOLB_OUTCOME_NO_RESOURCES}}));
+  EXPECT_EQ("AB", Invoke(Open("A"), {{'A', FOLB_OUTCOME_EJECTED_MEANWHILE}}));
+}
+
+TEST_F(EngineBudgetTest, WhatHadBeenSentCounts)
+{
+  for (folb_outcome outcome :
+       {FOLB_OUTCOME_REUSED_NO, FOLB_OUTCOME_NEW_NO, FOLB_OUTCOME_NEW_CLOSED,
+        FOLB_OUTCOME_REPLY_TRANSIENT, FOLB_OUTCOME_REPLY_ADAPTER,
+        FOLB_OUTCOME_REPLY_OBJECT}) {
+    Make("ordered", "A,B", {{"folbRetryBudget", "0:0"}});
+    EXPECT_EQ("A!", Invoke(Open("A"), {{'A', outcome}})) << outcome;
+  }
+  Make("ordered", "A,B", {{"folbRetryBudget", "0:0"}});
+  EXPECT_EQ("A!", Invoke(Open("A"), {{'A', FOLB_OUTCOME_LOST_NEW}},
+                         FOLB_CALL_IDEMPOTENT));
+}
+
+TEST_F(EngineBudgetTest, ByDefaultTwentyPerCentAndTenASecond)
+{
+  Make("per-request", "A,B", {{"folbOutlier", "off"}});
+  Ref ref    = Open("A");
+  int masked = 0;
+  for (int i = 0; i < 1000; ++i)
+    masked += Invoke(ref, {{'A', FOLB_OUTCOME_REPLY_TRANSIENT}}) == "AB";
+  // 100 of ten seconds, and a fifth of the attempts, re-sent ones among them.
+  EXPECT_LE(300, masked);
+  EXPECT_GE(380, masked);
+}
+
+TEST_F(EngineBudgetTest, OffIsOff)
+{
+  Make("per-request", "A,B",
+       {{"folbRetryBudget", "off"}, {"folbOutlier", "off"}});
+  Ref ref = Open("A");
+  for (int i = 0; i < 500; ++i)
+    EXPECT_EQ('B', Invoke(ref, {{'A', FOLB_OUTCOME_REPLY_TRANSIENT}}).back());
+}
+
+} // namespace
