@@ -61,7 +61,7 @@ static inline struct folb_turns *turns_at_hand(const struct folb_ref *ref,
 
   if (FOLB_UNLIKELY(thread == NULL))
     return NULL;
-  turns = &thread->turns[cluster->serial % FOLB_TURNS];
+  turns = folb_turns_of(thread, cluster);
   if (FOLB_UNLIKELY(
           atomic_load_explicit(&turns->snapshot, memory_order_acquire) !=
               snapshot ||

@@ -18,10 +18,11 @@ struct folb_cluster *folb_cluster_new(struct folb_engine           *engine,
       (struct folb_cluster *)folb_zalloc(&engine->env, 1, sizeof(*cluster));
   if (cluster == NULL)
     return NULL;
-  cluster->serial = atomic_fetch_add(&serials, 1) + 1;
-  cluster->engine = engine;
-  cluster->policy = policy;
-  cluster->source = source;
+  cluster->serial   = atomic_fetch_add(&serials, 1) + 1;
+  cluster->turns_at = cluster->serial % FOLB_TURNS * sizeof(struct folb_turns);
+  cluster->engine   = engine;
+  cluster->policy   = policy;
+  cluster->source   = source;
   memcpy(cluster->label, label, strlen(label) + 1);
   return cluster;
 }

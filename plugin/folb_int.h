@@ -30,6 +30,7 @@
 struct folb_cluster {
   /* constant */
   uint64_t                      serial; /* never used again in the process   */
+  size_t                        turns_at; /* octets into folb_thread.turns   */
   struct folb_engine           *engine;
   const struct folb_policy_ops *policy;
   bool                          implicit;
@@ -47,6 +48,14 @@ struct folb_cluster {
   struct folb_endpoint **rotation; /* the same, shuffled                     */
   struct folb_context   *shared;   /* of all references, or NULL             */
 };
+
+/* Where a thread's turns in the cluster are, if no other cluster has them. */
+static inline struct folb_turns *
+folb_turns_of(struct folb_thread *thread, const struct folb_cluster *cluster)
+{
+  return (struct folb_turns *)(void *)((char *)thread->turns +
+                                       cluster->turns_at);
+}
 
 static inline struct folb_snapshot *folb_snapshot_of(struct folb_cluster *c)
 {

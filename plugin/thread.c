@@ -290,7 +290,7 @@ struct folb_turns *folb_turns_locked(struct folb_cluster *cluster,
 
   if (thread == NULL || snapshot == NULL || snapshot->view.n == 0)
     return NULL;
-  turns = &thread->turns[cluster->serial % FOLB_TURNS];
+  turns = folb_turns_of(thread, cluster);
   if (turns->snapshot == snapshot &&
       turns->version == atomic_load_explicit(&cluster->engine->version,
                                              memory_order_relaxed) &&
