@@ -98,9 +98,11 @@ uint32_t folb_health_share(const struct folb_health *health, uint64_t now_ms,
 {
   uint64_t passed;
 
-  if (health->slow_ms == 0 || now_ms >= health->slow_ms + slow_start_ms)
+  if (health->slow_ms == 0 || slow_start_ms == 0 ||
+      now_ms >= health->slow_ms + slow_start_ms)
     return 1000;
-  passed = now_ms - health->slow_ms;
+  /* A call may have read its clock before another one ended the ejection. */
+  passed = now_ms > health->slow_ms ? now_ms - health->slow_ms : 0;
   return FOLB_SLOW_FLOOR +
          (uint32_t)(passed * (1000 - FOLB_SLOW_FLOOR) / slow_start_ms);
 }

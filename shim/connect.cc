@@ -193,7 +193,8 @@ Channel::try_addresses(const AddressList& addresses, const folb_cap& cap,
     if (auto* c =
             address.Connect(wall_deadline(until), strand_flags, timed_out)) {
       attempt.connect = FOLB_OUTCOME_OK;
-      folb_call_connected(attempt.call);
+      if (attempt.call) // else a probe
+        folb_call_connected(attempt.call);
       if (addresses.size() > 1) {
         Guard guard(shim_lock);
         last_good_ = address.address();

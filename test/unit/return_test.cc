@@ -43,6 +43,9 @@ TEST(ReturnHealthTest, ShareGrowsFromATenthToTheWhole)
   EXPECT_EQ(999u, folb_health_share(&health, 6999, 5000));
   EXPECT_EQ(1000u, folb_health_share(&health, 7000, 5000));
   EXPECT_EQ(1000u, folb_health_share(&health, 2000, 0)) << "no slow start";
+  // A clock that was read before the return.
+  EXPECT_EQ(1000u, folb_health_share(&health, 1999, 0));
+  EXPECT_EQ(100u, folb_health_share(&health, 1999, 5000));
 }
 
 TEST(ReturnHealthTest, AnAvoidanceIsNoAbsence)
