@@ -170,6 +170,12 @@ enum folb_status folb_context_open_locked(struct folb_ref *ref, uint64_t now_ms,
   }
   if (atomic_load_explicit(&ref->context, memory_order_relaxed) != NULL)
     return FOLB_OK;
+  /* It is to be balanced, but its cluster keeps an order. */
+  if (ref->kept != NULL) {
+    atomic_store_explicit(&ref->context, ref->kept, memory_order_release);
+    ref->kept = NULL;
+    return FOLB_OK;
+  }
   if (context_is_shared(ref->cluster)) {
     context = context_shared_locked(ref->cluster);
     if (context == NULL)

@@ -49,6 +49,9 @@ enum {
   FOLB_BLOCK_DRAINED = 2,
   FOLB_BLOCK_REMOVED = 4,
   FOLB_BLOCK_OUTSIDE = 8, /* of this process's subset of the cluster         */
+  /* It was a member of another cluster, whose contexts may still be bound to
+   * it; for good, because nobody knows when the last of them has moved. */
+  FOLB_BLOCK_MOVED = 16,
   /* Whatever else is so, no call goes there. */
   FOLB_BLOCK_NEVER =
       FOLB_BLOCK_DRAINED | FOLB_BLOCK_REMOVED | FOLB_BLOCK_OUTSIDE

@@ -243,13 +243,24 @@ static bool was_sent(enum folb_outcome outcome)
   }
 }
 
-/* Whether the request may be sent again by the retry budget. */
-static bool may_resend_locked(struct folb_engine *engine,
+/* Whether to send it again is a matter of the retry budget.  Not when it was
+ * answered that the object is not there: that is no outage, and one server may
+ * say so for long, to a share of all calls that no percentage is made for.
+ * Not in a further pass either: what folbRetry adds is limited by its sleeps. */
+static bool by_budget(const struct folb_call *call, enum folb_outcome outcome)
+{
+  return call->ref->engine->config->budget_percent != FOLB_OFF &&
+         was_sent(outcome) && outcome != FOLB_OUTCOME_REPLY_OBJECT &&
+         call->slept_ms == 0;
+}
+
+static bool may_resend_locked(const struct folb_call *call,
                               enum folb_outcome outcome, uint64_t now_ms)
 {
+  struct folb_engine       *engine = call->ref->engine;
   const struct folb_config *config = engine->config;
 
-  return !was_sent(outcome) || config->budget_percent == FOLB_OFF ||
+  return !by_budget(call, outcome) ||
          folb_budget_left(&engine->budget, config->budget_percent,
                           config->budget_per_second,
                           folb_endpoints_begun_locked(engine), now_ms);
@@ -298,7 +309,7 @@ enum folb_action folb_call_failed(struct folb_call *call,
                ? FOLB_ACTION_RAISE
                : action_of(call, failed, verdict.action, outcome);
   if (action != FOLB_ACTION_RAISE &&
-      !may_resend_locked(engine, outcome, now_ms)) {
+      !may_resend_locked(call, outcome, now_ms)) {
     action = FOLB_ACTION_RAISE;
     spent  = true;
   }
@@ -329,7 +340,7 @@ enum folb_action folb_call_failed(struct folb_call *call,
     action = next_locked(call, marks, now_ms);
   if (action == FOLB_ACTION_RAISE)
     folb_trial_end_locked(call);
-  else if (was_sent(outcome) && engine->config->budget_percent != FOLB_OFF)
+  else if (by_budget(call, outcome))
     folb_budget_spend(&engine->budget, folb_endpoints_begun_locked(engine),
                       now_ms);
   folb_unlock(engine);

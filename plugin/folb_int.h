@@ -103,7 +103,7 @@ struct folb_ref {
   struct folb_cluster  *cluster;
   struct folb_cluster  *implicit; /* held, also after it left it             */
   struct folb_context  *retired;  /* of the implicit cluster it left          */
-  struct folb_context  *kept;     /* its own while it is balanced             */
+  struct folb_context  *kept;     /* its own while context is NULL for that   */
   bool                  balanced; /* per request, if it may be so             */
   struct folb_context  *parent;   /* FOLB_ORIGIN_REPLY; NULL: none           */
   struct folb_cluster  *parent_cluster; /* held if implicit                  */

@@ -12,6 +12,10 @@
  * that failing fast does not look fast; at least PENALTY_MIN_US, at most
  * PENALTY_MAX_US.
  *
+ * An endpoint that is ejected is unknown from then on: else the penalty of the
+ * failures that ejected it would keep it out until that has worn off, long
+ * after its trial is due.
+ *
  * The average and its time are one word: threads that collide lose a sample,
  * and nobody takes a lock.
  */
@@ -169,7 +173,8 @@ void folb_call_connected(struct folb_call *call)
 
 void folb_latency_failed(struct folb_call *call, enum folb_outcome outcome)
 {
-  if (speaks_against(outcome))
+  if (speaks_against(outcome) &&
+      (folb_blocked(call->endpoint) & FOLB_BLOCK_EJECTED) == 0)
     folb_latency_penalise(call);
   call->state &= ~(uint32_t)FOLB_ST_TIMED;
 }

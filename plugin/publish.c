@@ -182,10 +182,13 @@ static void member_enter_locked(struct folb_cluster          *cluster,
       ep->health.since_ms = now_ms;
     folb_outbox_add_locked(out, ep, FOLB_EVENT_WEIGHT, weight, NULL);
   }
+  set |= ep->cluster != NULL && ep->cluster != cluster ? FOLB_BLOCK_MOVED : 0;
   ep->cluster  = cluster;
   ep->weight   = weight;
   ep->backup   = e->backup;
   ep->balancer = e->balancer;
+  if (ep->balancer)
+    folb_endpoint_restore_locked(ep, now_ms, "it is a balancer's", out);
   memcpy(ep->name, folb_plan_name(e), strlen(folb_plan_name(e)) + 1);
   set |= weight == 0 ? FOLB_BLOCK_DRAINED : 0;
   set |= e->outside ? FOLB_BLOCK_OUTSIDE : 0;

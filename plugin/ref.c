@@ -153,7 +153,8 @@ void folb_ref_balance(struct folb_ref *ref, bool per_request)
       ref->kept = atomic_exchange(&ref->context, NULL);
     } else {
       atomic_store(&ref->per_request, NULL);
-      atomic_store(&ref->context, ref->kept);
+      if (ref->kept != NULL)
+        atomic_store(&ref->context, ref->kept);
       ref->kept = NULL;
     }
   }

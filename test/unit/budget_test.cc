@@ -99,14 +99,47 @@ TEST_F(EngineBudgetTest, WhatHadBeenSentCounts)
 {
   for (folb_outcome outcome :
        {FOLB_OUTCOME_REUSED_NO, FOLB_OUTCOME_NEW_NO, FOLB_OUTCOME_NEW_CLOSED,
-        FOLB_OUTCOME_REPLY_TRANSIENT, FOLB_OUTCOME_REPLY_ADAPTER,
-        FOLB_OUTCOME_REPLY_OBJECT}) {
+        FOLB_OUTCOME_REPLY_TRANSIENT, FOLB_OUTCOME_REPLY_ADAPTER}) {
     Make("ordered", "A,B", {{"folbRetryBudget", "0:0"}});
     EXPECT_EQ("A!", Invoke(Open("A"), {{'A', outcome}})) << outcome;
   }
   Make("ordered", "A,B", {{"folbRetryBudget", "0:0"}});
   EXPECT_EQ("A!", Invoke(Open("A"), {{'A', FOLB_OUTCOME_LOST_NEW}},
                          FOLB_CALL_IDEMPOTENT));
+}
+
+// A server of three that is up but has not made its objects yet.
+TEST_F(EngineBudgetTest, AnObjectThatIsNotThereDoesNotCount)
+{
+  Make("per-request", "A,B,C",
+       {{"folbRetryBudget", "0:1"}, {"folbOutlier", "off"}});
+  Ref ref = Open("A");
+  for (int i = 0; i < 300; ++i)
+    EXPECT_NE('!', Invoke(ref, {{'A', FOLB_OUTCOME_REPLY_OBJECT}}).back());
+  // So all of it is there for what counts.
+  int masked = 0;
+  for (int i = 0; i < 60; ++i) {
+    const std::string path =
+        Invoke(ref, {{'A', FOLB_OUTCOME_REPLY_TRANSIENT}});
+    masked += path.size() == 2 && path[1] != '!';
+  }
+  EXPECT_EQ(10, masked);
+}
+
+// 0.25 + 0.5 + 1 + 2 + 4 + 5 s and so on, a minute in all: two of the budget
+// are spent in the first pass.
+TEST_F(EngineBudgetTest, FurtherPassesDoNotCount)
+{
+  Make("per-request", "A,B,C",
+       {{"folbRetryBudget", "0:1"},
+        {"folbRetry", "250:60000:100:5000"},
+        {"folbOutlier", "off"}});
+  Ref         ref = Open("A");
+  const Fails all{{'A', FOLB_OUTCOME_REPLY_TRANSIENT},
+                  {'B', FOLB_OUTCOME_REPLY_TRANSIENT},
+                  {'C', FOLB_OUTCOME_REPLY_TRANSIENT}};
+  const std::string path = Invoke(ref, all);
+  EXPECT_LT(12, std::count(path.begin(), path.end(), '~')) << path;
 }
 
 TEST_F(EngineBudgetTest, ByDefaultTwentyPerCentAndTenASecond)

@@ -195,4 +195,26 @@ TEST_F(GrainTest, BalancedWhileItsClusterBecomesKnown)
   EXPECT_EQ(six, Picks(ref, 6));
 }
 
+// Narrowed to a type of folbPerRequest, but over addresses that are no
+// members: it stays where it is, and leaves nothing behind.
+TEST_F(GrainTest, BalancedInVainItKeepsItsContext)
+{
+  for (const bool back : {false, true}) {
+    Make("ic-based", "C,D");
+    Ref ref = Open("AB");
+    EXPECT_EQ("AB", Invoke(ref, Down("A")));
+    host_.Advance(6001);
+    folb_ref_balance(ref.get(), true);
+    EXPECT_EQ("BBB", Picks(ref, 3));
+    if (back) {
+      folb_ref_balance(ref.get(), false);
+      EXPECT_EQ("BBB", Picks(ref, 3));
+    }
+    ASSERT_EQ(FOLB_OK, Set("A,D"));
+    const std::string four = Picks(ref, 4);
+    EXPECT_EQ(back ? std::string(4, four[0]) : "AADD",
+              back ? four : Sorted(four));
+  }
+}
+
 } // namespace

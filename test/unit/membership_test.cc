@@ -139,6 +139,39 @@ TEST_F(MembershipTest, AMemberMayBeRemovedInTheMiddleOfACall)
   }
 }
 
+TEST_F(MembershipTest, ContextsDoNotGoAlongToAnotherCluster)
+{
+  for (const char *policy : {"ic-based", "ordered"}) {
+    Make(policy, "A,B;C");
+    std::vector<Ref> refs;
+    for (int i = 0; i < 4; ++i) {
+      refs.push_back(Open("A"));
+      (void)Invoke(refs.back(), i == 0 ? Fails() : Down("A"));
+    }
+    Ref other = Open("C");
+    (void)Invoke(other);
+    ASSERT_EQ(FOLB_OK, Set("A;B,C"));
+    for (const Ref &ref : refs)
+      EXPECT_EQ("A", Invoke(ref)) << policy;
+    EXPECT_EQ("CB", Invoke(other, Down("C"))) << policy;
+    EXPECT_EQ("BBB", Picks(other, 3)) << policy;
+    ASSERT_EQ(FOLB_OK, Set("A,B;C"));
+    host_.Advance(6001);
+    EXPECT_EQ("C", Invoke(other)) << policy;
+  }
+}
+
+TEST_F(MembershipTest, TurnsInAnotherClusterAreExact)
+{
+  for (const char *policy : {"per-request", "per-request-weighted"}) {
+    Make(policy, "A,B;C");
+    Ref ref = Open("C");
+    (void)Invoke(ref);
+    ASSERT_EQ(FOLB_OK, Set("A;B,C"));
+    EXPECT_EQ("B:6 C:6", Histogram(Picks(ref, 12))) << policy;
+  }
+}
+
 TEST_F(MembershipTest, NewOnesAreTriedByTheInvocationThatGoesOn)
 {
   Make("ic-based", "A");

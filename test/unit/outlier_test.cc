@@ -139,6 +139,16 @@ TEST_F(OutlierTest, ABalancerIsNeverEjected)
   EXPECT_EQ("A", Invoke(Open("A")));
 }
 
+TEST_F(OutlierTest, WhatBecomesABalancerIsEjectedNoLonger)
+{
+  Make("ordered", "A,B");
+  EXPECT_EQ("AB", Invoke(Open("A"), Down("A")));
+  EXPECT_EQ("E", States("A"));
+  ASSERT_EQ(FOLB_OK, Set("v~A,B"));
+  EXPECT_EQ("U", States("A"));
+  EXPECT_EQ("A", Invoke(Open("A")));
+}
+
 TEST_F(OutlierTest, ABalancerIsReconnectedOnceWhateverFailed)
 {
   for (folb_outcome outcome :

@@ -315,6 +315,32 @@ TEST_F(LoadTest, EwmaFailingFastIsNotFast)
   }
 }
 
+// Its failures took 1.5 s each, and wear off in a minute.
+TEST_F(LoadTest, EwmaWhatReturnsGetsItsTrialAndItsShareAtOnce)
+{
+  Make("peak-ewma", "A,B,C");
+  Ref ref = Open("A");
+  (void)Timed(100, ref, "", 0);
+  while (States("A") == "U") {
+    folb_call call;
+    ASSERT_EQ(FOLB_OK, Begin(&call, ref));
+    if (Letter(call.endpoint) != 'A') {
+      host_.AdvanceUs(200);
+      folb_call_succeeded(&call, host_.now());
+      continue;
+    }
+    host_.Advance(1500);
+    ASSERT_EQ(FOLB_ACTION_NEXT,
+              folb_call_failed(&call, FOLB_OUTCOME_CONNECT_FAILED,
+                               host_.now()));
+    folb_call_succeeded(&call, host_.now());
+  }
+  host_.Advance(6001);
+  EXPECT_NE(std::string::npos, Timed(50, ref, "", 0).find('A'));
+  EXPECT_EQ("U", States("A"));
+  EXPECT_NEAR(1 / 3.0, Share(Timed(3000, ref, "", 0), 'A'), 0.1);
+}
+
 TEST_F(LoadTest, EwmaOutcomesOfOurOwnMakingSayNothing)
 {
   for (const folb_outcome outcome :
