@@ -246,7 +246,7 @@ static bool was_sent(enum folb_outcome outcome)
 /* Whether to send it again is a matter of the retry budget.  Not when it was
  * answered that the object is not there: that is no outage, and one server may
  * say so for long, to a share of all calls that no percentage is made for.
- * Not in a further pass either: what folbRetry adds is limited by its sleeps. */
+ * Not in a further pass either: its sleeps limit what folbRetry adds. */
 static bool by_budget(const struct folb_call *call, enum folb_outcome outcome)
 {
   return call->ref->engine->config->budget_percent != FOLB_OFF &&
