@@ -10,7 +10,7 @@ class Loaded : public ::testing::WithParamInterface<const char *>,
 protected:
   // Callers of three servers, one of which needs 50 ms instead of 1; so many
   // that in turn they wait for its connections.
-  static constexpr int kCallers = 32;
+  static constexpr int kCallers = 16;
 
   static Calls OneSlow(Cluster &cluster, Client &client)
   {
