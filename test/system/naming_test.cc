@@ -185,7 +185,7 @@ TEST_F(Naming, AForkedChildGoesOnLookingUp)
   client.Open(a_.IorOf(kFakeKey));
   EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
   EXPECT_EQ("A exit 0", client.Ask("fork destroy 0", 30000));
-  client.Begin("fork later 0 2000");
+  client.Begin("fork later 0 4000");
   Watch(500);
   binder.Bind("b", b_.IorOf(kFakeKey));
   binder.Unbind("a");
