@@ -245,20 +245,22 @@ static bool was_sent(enum folb_outcome outcome)
 
 /* Whether to send it again is a matter of the retry budget.  Not when it was
  * answered that the object is not there: that is no outage, and one server may
- * say so for long, to a share of all calls that no percentage is made for. */
-static bool by_budget(const struct folb_config *config,
-                      enum folb_outcome         outcome)
+ * say so for long, to a share of all calls that no percentage is made for.
+ * Nor in a further pass either: its sleeps limit what folbRetry adds. */
+static bool by_budget(const struct folb_call *call, enum folb_outcome outcome)
 {
-  return config->budget_percent != FOLB_OFF && was_sent(outcome) &&
-         outcome != FOLB_OUTCOME_REPLY_OBJECT;
+  return call->ref->engine->config->budget_percent != FOLB_OFF &&
+         was_sent(outcome) && outcome != FOLB_OUTCOME_REPLY_OBJECT &&
+         call->slept_ms == 0;
 }
 
-static bool may_resend_locked(struct folb_engine *engine,
+static bool may_resend_locked(const struct folb_call *call,
                               enum folb_outcome outcome, uint64_t now_ms)
 {
+  struct folb_engine       *engine = call->ref->engine;
   const struct folb_config *config = engine->config;
 
-  return !by_budget(config, outcome) ||
+  return !by_budget(call, outcome) ||
          folb_budget_left(&engine->budget, config->budget_percent,
                           config->budget_per_second,
                           folb_endpoints_begun_locked(engine), now_ms);
@@ -307,7 +309,7 @@ enum folb_action folb_call_failed(struct folb_call *call,
                ? FOLB_ACTION_RAISE
                : action_of(call, failed, verdict.action, outcome);
   if (action != FOLB_ACTION_RAISE &&
-      !may_resend_locked(engine, outcome, now_ms)) {
+      !may_resend_locked(call, outcome, now_ms)) {
     action = FOLB_ACTION_RAISE;
     spent  = true;
   }
@@ -338,7 +340,7 @@ enum folb_action folb_call_failed(struct folb_call *call,
     action = next_locked(call, marks, now_ms);
   if (action == FOLB_ACTION_RAISE)
     folb_trial_end_locked(call);
-  else if (by_budget(engine->config, outcome))
+  else if (by_budget(call, outcome))
     folb_budget_spend(&engine->budget, folb_endpoints_begun_locked(engine),
                       now_ms);
   folb_unlock(engine);

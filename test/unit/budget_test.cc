@@ -126,6 +126,22 @@ TEST_F(EngineBudgetTest, AnObjectThatIsNotThereDoesNotCount)
   EXPECT_EQ(10, masked);
 }
 
+// 0.25 + 0.5 + 1 + 2 + 4 + 5 s and so on, a minute in all: two of the budget
+// are spent in the first pass.
+TEST_F(EngineBudgetTest, FurtherPassesDoNotCount)
+{
+  Make("per-request", "A,B,C",
+       {{"folbRetryBudget", "0:1"},
+        {"folbRetry", "250:60000:100:5000"},
+        {"folbOutlier", "off"}});
+  Ref         ref = Open("A");
+  const Fails all{{'A', FOLB_OUTCOME_REPLY_TRANSIENT},
+                  {'B', FOLB_OUTCOME_REPLY_TRANSIENT},
+                  {'C', FOLB_OUTCOME_REPLY_TRANSIENT}};
+  const std::string path = Invoke(ref, all);
+  EXPECT_LT(12, std::count(path.begin(), path.end(), '~')) << path;
+}
+
 TEST_F(EngineBudgetTest, ByDefaultTwentyPerCentAndTenASecond)
 {
   Make("per-request", "A,B", {{"folbOutlier", "off"}});
