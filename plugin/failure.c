@@ -109,7 +109,6 @@ static unsigned failure_effect_locked(struct folb_call *call,
     folb_endpoint_eject_locked(ep, now_ms, "calls fail in a row", out);
     ep->health.outlier = ep->health.ejected;
     ep->probe_at_ms    = ep->health.until_ms;
-    ep->row            = 0;
     return 0;
   }
   switch (effect) {
