@@ -416,6 +416,20 @@ bool folb_call_ejected(const struct folb_call *call, uint64_t now_ms)
   return better;
 }
 
+bool folb_call_stays(const struct folb_call *call)
+{
+  struct folb_engine *engine = call->ref->engine;
+  bool                stays;
+
+  if (call->epoch !=
+      atomic_load_explicit(&call->endpoint->epoch, memory_order_acquire))
+    return false;
+  folb_lock(engine);
+  stays = folb_candidate_locked(call);
+  folb_unlock(engine);
+  return stays;
+}
+
 /* ---- the cap of a connect ---------------------------------------------------
  */
 
