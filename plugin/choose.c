@@ -79,6 +79,17 @@ bool folb_pickable_locked(const struct folb_cluster  *cluster,
   return folb_health_usable(&ep->health, now_ms);
 }
 
+bool folb_candidate_locked(const struct folb_call *call)
+{
+  struct walk                 w = walk_of(call);
+  const struct folb_endpoint *ep;
+
+  do
+    ep = walk_next(&w);
+  while (ep != NULL && ep != call->endpoint);
+  return ep != NULL;
+}
+
 bool folb_another_locked(const struct folb_call *call, unsigned marks,
                          bool usable, bool other, uint64_t now_ms)
 {

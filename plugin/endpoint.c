@@ -216,6 +216,7 @@ static void endpoint_out_locked(struct folb_endpoint *ep,
   if (ms == 0)
     return;
   ep->ejections += type == FOLB_EVENT_EJECTED;
+  atomic_store_explicit(&ep->latency, 0, memory_order_relaxed);
   atomic_fetch_add(&ep->epoch, 1);
   folb_endpoint_block_locked(ep, FOLB_BLOCK_EJECTED, 0);
   folb_version_locked(ep->engine);
@@ -232,7 +233,6 @@ void folb_endpoint_eject_locked(struct folb_endpoint *ep, uint64_t now_ms,
     return;
   ms = folb_health_eject(&ep->health, config->eject_ms, config->eject_max_ms,
                          folb_random_locked(ep->engine), now_ms);
-  atomic_store_explicit(&ep->latency, 0, memory_order_relaxed);
   endpoint_plan_probe_locked(ep, now_ms, false);
   endpoint_out_locked(ep, FOLB_EVENT_EJECTED, ms, why, out);
 }
@@ -251,13 +251,10 @@ void folb_endpoint_avoid_locked(struct folb_endpoint *ep, uint64_t now_ms,
 void folb_endpoint_restore_locked(struct folb_endpoint *ep, uint64_t now_ms,
                                   const char *why, struct folb_outbox *out)
 {
-  const bool absent = ep->health.level != 0;
-
   if (!folb_health_restore(&ep->health, now_ms))
     return;
   /* What its last calls from before took says nothing of what comes back. */
-  if (absent)
-    atomic_store_explicit(&ep->latency, 0, memory_order_relaxed);
+  atomic_store_explicit(&ep->latency, 0, memory_order_relaxed);
   folb_endpoint_block_locked(ep, 0, FOLB_BLOCK_EJECTED);
   folb_version_locked(ep->engine);
   folb_outbox_add_locked(out, ep, FOLB_EVENT_RESTORED, 0, why);

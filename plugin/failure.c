@@ -109,7 +109,6 @@ static unsigned failure_effect_locked(struct folb_call *call,
     folb_endpoint_eject_locked(ep, now_ms, "calls fail in a row", out);
     ep->health.outlier = ep->health.ejected;
     ep->probe_at_ms    = ep->health.until_ms;
-    ep->row            = 0;
     return 0;
   }
   switch (effect) {
@@ -415,6 +414,20 @@ bool folb_call_ejected(const struct folb_call *call, uint64_t now_ms)
                                now_ms);
   folb_unlock(engine);
   return better;
+}
+
+bool folb_call_stays(const struct folb_call *call)
+{
+  struct folb_engine *engine = call->ref->engine;
+  bool                stays;
+
+  if (call->epoch !=
+      atomic_load_explicit(&call->endpoint->epoch, memory_order_acquire))
+    return false;
+  folb_lock(engine);
+  stays = folb_candidate_locked(call);
+  folb_unlock(engine);
+  return stays;
 }
 
 /* ---- the cap of a connect ---------------------------------------------------

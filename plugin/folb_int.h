@@ -352,6 +352,9 @@ struct folb_endpoint *folb_choose_locked(struct folb_call *call,
 bool folb_another_locked(const struct folb_call *call, unsigned marks,
                          bool usable, bool other, uint64_t now_ms);
 
+/* Whether its endpoint is still a candidate. */
+bool folb_candidate_locked(const struct folb_call *call);
+
 /* tried.c: the endpoints of an invocation, with marks. */
 enum {
   FOLB_TRIED = 1, /* in this pass                                            */

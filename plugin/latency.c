@@ -12,9 +12,9 @@
  * that failing fast does not look fast; at least PENALTY_MIN_US, at most
  * PENALTY_MAX_US.
  *
- * An endpoint that is ejected is unknown from then on: else the penalty of the
- * failures that ejected it would keep it out until that has worn off, long
- * after its trial is due.
+ * An endpoint that is ejected or avoided is unknown from then on: else the
+ * penalty of the failures that brought it there would keep it out until that
+ * has worn off, long after its trial is due.
  *
  * The average and its time are one word: threads that collide lose a sample,
  * and nobody takes a lock.

@@ -66,13 +66,20 @@ static void outbox_log(struct folb_engine            *engine,
   }
 }
 
+static bool outbox_leaves(const struct folb_outbox_item *item)
+{
+  return item->type == FOLB_EVENT_EJECTED ||
+         item->type == FOLB_EVENT_REMOVED ||
+         (item->type == FOLB_EVENT_WEIGHT && item->ms == 0);
+}
+
 static void outbox_tell(struct folb_engine            *engine,
                         const struct folb_outbox_item *item)
 {
   const struct folb_env *env = &engine->env;
 
   outbox_log(engine, item);
-  if (env->endpoint_ejected != NULL && item->type == FOLB_EVENT_EJECTED) {
+  if (env->endpoint_ejected != NULL && outbox_leaves(item)) {
     void *user = atomic_load_explicit(&item->ep->user, memory_order_acquire);
 
     if (user != NULL)

@@ -128,9 +128,11 @@ HOT Identity::Ending Identity::attempt(Invocation& invocation,
   folb_outcome got =
       channel->take_slot(invocation.deadline, invocation.top->abandoned_);
   if (__builtin_expect(got != FOLB_OUTCOME_OK, 0)) {
-    if (got != Channel::retired)
+    if (got == Channel::retired)
+      reference_->renew(*candidate);
+    else if (got != FOLB_OUTCOME_EJECTED_MEANWHILE ||
+             invocation.top->abandoned_.load() || !folb_call_stays(&fc))
       return no_slot(invocation, fc, got);
-    reference_->renew(*candidate);
     return attempt_again(invocation, fc, fresh_only, target);
   }
   if (__builtin_expect(omniORB::trace(FOLB_LOG_DECISION), 0))

@@ -340,6 +340,11 @@ FOLB_API void folb_call_abandon(struct folb_call *call);
  * with FOLB_OUTCOME_EJECTED_MEANWHILE. */
 FOLB_API bool folb_call_ejected(const struct folb_call *call, uint64_t now_ms);
 
+/* Whether the endpoint, which others are to leave, was not ejected since the
+ * attempt began and is still one that the reference may be called at: then the
+ * call may go on waiting for a connection. */
+FOLB_API bool folb_call_stays(const struct folb_call *call);
+
 /* How long the connect of the current attempt may take, and what its end by
  * that limit means. */
 struct folb_cap {

@@ -77,9 +77,9 @@ struct folb_env {
   /* A host name is to be resolved; the answer comes later, from any thread,
    * by folb_host_answer().  Must not block.  NULL: no name ever resolves. */
   void (*resolve)(void *arg, const char *host);
-  /* The endpoint was ejected (not: avoided): whoever waits for one of its
-   * connections is to leave.  user: see folb_endpoint_set_user().  NULL:
-   * nothing. */
+  /* The endpoint was ejected (not: avoided), removed or drained: whoever waits
+   * for one of its connections is to leave, unless folb_call_stays().  user:
+   * see folb_endpoint_set_user().  NULL: nothing. */
   void (*endpoint_ejected)(void *arg, void *user);
   /* The endpoint is used no longer: release what hangs on user.  Called with
    * no lock of ours held; may be called from folb_ref_release(),

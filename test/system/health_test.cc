@@ -136,6 +136,41 @@ TEST_F(Health, ContextsGoBackWhenToldTo)
   EXPECT_LE(1400, NowMs() - start) << "not before it was healthy so long";
 }
 
+// One call has the only connection to A, another one waits for it.
+TEST_F(Health, WhoWaitsForAConnectionLeavesWithTheMember)
+{
+  for (const char *change : {"api_drain ", "api_remove_endpoint "}) {
+    Client client(dir_, Config("ordered", At("A") + "," + At("B"),
+                               {"ORBmaxGIOPConnectionPerServer=1"}));
+    client.Open(cluster_.Ior(), 2);
+    EXPECT_EQ("A=2", client.Call("0-1", "whoami", 2).text);
+    client.Begin("call 0-1 slow 1 2 1500");
+    ASSERT_TRUE(Eventually([&] {
+      return Has(StatsOf(client, At("A")), "outstanding=2 ");
+    }));
+    EXPECT_EQ("ok", client.Ask(change + At("A")));
+    EXPECT_TRUE(Eventually([&] {
+      return Has(StatsOf(client, At("B")), "outstanding=1 ");
+    })) << change;
+    EXPECT_EQ("A=1 B=1", client.Join().text) << change;
+  }
+}
+
+// It has no other server to go to.
+TEST_F(Health, WhoWaitsForATransientObjectStays)
+{
+  Client client(dir_, Config("ordered", At("A") + "," + At("B"),
+                             {"ORBmaxGIOPConnectionPerServer=1"}));
+  client.Open(cluster_["A"].TransientIor(), 2);
+  EXPECT_EQ("A=2", client.Call("0-1", "whoami", 2).text);
+  client.Begin("call 0-1 slow 1 2 500");
+  ASSERT_TRUE(Eventually([&] {
+    return Has(StatsOf(client, At("A")), "outstanding=2 ");
+  }));
+  EXPECT_EQ("ok", client.Ask("api_drain " + At("A")));
+  EXPECT_EQ("A=2", client.Join().text);
+}
+
 TEST_F(Health, EachProcessUsesASubset)
 {
   std::set<std::string> seen;

@@ -32,6 +32,29 @@ TEST_F(OutlierTest, FailuresInARowEject)
   }
 }
 
+// No call has succeeded since: the row goes on.
+TEST_F(OutlierTest, ATrialThatFailsAlikeEjectsAgain)
+{
+  for (const char *probing : {"0", "1000"}) {
+    Make("per-request", "A,B",
+         {{"folbOutlier", "3"}, {"folbProbeInterval", probing}});
+    Ref         ref = Open("A");
+    const Fails hangs{{'A', FOLB_OUTCOME_DEADLINE_REPLY}};
+    for (uint64_t round = 1; round <= 3; ++round) {
+      int raised = 0;
+      for (int i = 0; i < 40; ++i)
+        raised += Invoke(ref, hangs) == "A!";
+      EXPECT_EQ(round == 1 ? 3 : 1, raised);
+      EXPECT_EQ(round, Stat('A').ejections);
+      host_.Advance(60000);
+      uint64_t next = 0;
+      if (folb_endpoint *ep =
+              folb_probe_begin(engine_, host_.now(), &next))
+        folb_probe_end(ep, FOLB_PROBE_ALIVE, host_.now());
+    }
+  }
+}
+
 TEST_F(OutlierTest, FiveByDefaultAndOffIsOff)
 {
   Make("ordered", "A,B");

@@ -315,7 +315,27 @@ TEST_F(LoadTest, EwmaFailingFastIsNotFast)
   }
 }
 
-// Its failures took 1.5 s each, and wear off in a minute.
+// Calls that are lost at once are no reason to leave it out for a minute.
+TEST_F(LoadTest, EwmaWhatWasAvoidedGetsItsShareAtOnceToo)
+{
+  Make("peak-ewma", "A,B,C");
+  Ref ref = Open("A");
+  (void)Timed(100, ref, "", 0);
+  (void)OpenCalls(ref, 12);
+  for (folb_call &call : calls_)
+    if (Letter(call.endpoint) != 'A')
+      folb_call_succeeded(&call, host_.now());
+    else
+      EXPECT_EQ(FOLB_ACTION_RAISE,
+                folb_call_failed(&call, FOLB_OUTCOME_LOST_REUSED, host_.now()));
+  calls_.clear();
+  ASSERT_EQ("E", States("A"));
+  host_.Advance(1001);
+  EXPECT_NE(std::string::npos, Timed(50, ref, "", 0).find('A'));
+  EXPECT_NEAR(1 / 3.0, Share(Timed(3000, ref, "", 0), 'A'), 0.1);
+}
+
+// A connect that took 1.5 s would count for more than a minute.
 TEST_F(LoadTest, EwmaWhatReturnsGetsItsTrialAndItsShareAtOnce)
 {
   Make("peak-ewma", "A,B,C");
