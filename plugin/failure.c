@@ -262,7 +262,17 @@ static bool may_resend_locked(const struct folb_call *call,
   return !by_budget(call, outcome) ||
          folb_budget_left(&engine->budget, config->budget_percent,
                           config->budget_per_second,
-                          folb_endpoints_begun_locked(engine), now_ms);
+                          folb_endpoints_begun_locked(engine, now_ms), now_ms);
+}
+
+/* Said once a window: what follows is an outage, not news. */
+static bool budget_news_locked(struct folb_engine *engine, uint64_t now_ms)
+{
+  if (engine->budget_said_ms != 0 &&
+      now_ms < engine->budget_said_ms + FOLB_BUDGET_SECONDS * 1000)
+    return false;
+  engine->budget_said_ms = now_ms == 0 ? 1 : now_ms;
+  return true;
 }
 
 /* A hardware balancer gives another connection to another server: one that
@@ -289,7 +299,7 @@ enum folb_action folb_call_failed(struct folb_call *call,
   unsigned              marks;
   bool                  resend;
   bool                  noted = (call->state & FOLB_ST_NOTED) != 0;
-  bool                  spent = false;
+  bool                  spent = false, news = false;
 
   resend = (call->flags & FOLB_CALL_IDEMPOTENT) != 0 &&
            ((call->flags & FOLB_CALL_RESEND_ALL) != 0 ||
@@ -311,6 +321,7 @@ enum folb_action folb_call_failed(struct folb_call *call,
       !may_resend_locked(call, outcome, now_ms)) {
     action = FOLB_ACTION_RAISE;
     spent  = true;
+    news   = budget_news_locked(engine, now_ms);
   }
   if (outcome == FOLB_OUTCOME_UNUSABLE && call->attempts != 0)
     call->attempts--;
@@ -340,11 +351,14 @@ enum folb_action folb_call_failed(struct folb_call *call,
   if (action == FOLB_ACTION_RAISE)
     folb_trial_end_locked(call);
   else if (by_budget(call, outcome))
-    folb_budget_spend(&engine->budget, folb_endpoints_begun_locked(engine),
-                      now_ms);
+    folb_budget_spend(&engine->budget,
+                      folb_endpoints_begun_locked(engine, now_ms), now_ms);
   folb_unlock(engine);
   folb_outbox_deliver(&out);
   log_failure(call, failed, outcome, action, spent);
+  if (news)
+    folb_log(engine, FOLB_LOG_STATE,
+             "folbRetryBudget is spent: failures go to the application");
 
   if (action == FOLB_ACTION_RAISE)
     folb_tried_free(call);

@@ -157,7 +157,10 @@ struct folb_engine {
   struct folb_endpoint  *oldest, *newest;
   uint64_t               answers;
   struct folb_budget     budget;
+  uint64_t               budget_said_ms; /* when it was said to be spent     */
   uint64_t               gone; /* attempts at endpoints that are no more     */
+  uint64_t               begun; /* attempts, as counted at begun_ms          */
+  uint64_t               begun_ms;
   struct folb_cluster   *implicit[FOLB_IMPLICIT_BUCKETS];
   struct folb_host      *hosts[FOLB_HOST_BUCKETS];
 
@@ -235,8 +238,9 @@ void     folb_endpoint_settle_locked(struct folb_endpoint *ep,
                                      struct folb_outbox   *out);
 void     folb_endpoint_block_locked(struct folb_endpoint *ep, uint32_t set,
                                     uint32_t clear);
-/* All attempts begun so far. */
-uint64_t folb_endpoints_begun_locked(const struct folb_engine *engine);
+/* All attempts begun so far, as of about now. */
+uint64_t folb_endpoints_begun_locked(struct folb_engine *engine,
+                                     uint64_t            now_ms);
 void     folb_endpoint_eject_locked(struct folb_endpoint *ep, uint64_t now_ms,
                                     const char *why, struct folb_outbox *out);
 void     folb_endpoint_avoid_locked(struct folb_endpoint *ep, uint64_t now_ms,

@@ -44,7 +44,9 @@ std::string members()
         if (!ep->cluster)
           return false; // others come after the members
         auto& to = *static_cast<std::string*>(arg);
-        to.append(to.empty() ? "" : ", ").append(ep->text);
+        to.append(to.empty() ? "" : ", ");
+        to.append(ep->backup ? "b~" : "").append(ep->balancer ? "v~" : "");
+        to.append(ep->text);
         if (ep->weight != FOLB_WEIGHT_DEFAULT)
           to.append("*").append(std::to_string(ep->weight));
         return true;

@@ -85,6 +85,53 @@ TEST_F(EngineBudgetTest, SpentMeansTheLastFailureGoesToTheApplication)
   EXPECT_EQ("AB", Sorted(Invoke(ref, fails) + Invoke(ref, fails)).substr(0, 2));
 }
 
+TEST_F(EngineBudgetTest, ThatItIsSpentIsSaidOnceAWindow)
+{
+  Make("per-request", "A,B",
+       {{"folbRetryBudget", "0:1"}, {"folbOutlier", "off"}});
+  host_.SetLogLevel(5);
+  const std::string said =
+      "5: folbRetryBudget is spent: failures go to the application";
+  Ref         ref = Open("A");
+  const Fails fails{{'A', FOLB_OUTCOME_REPLY_TRANSIENT}};
+  for (int window = 0; window < 2; ++window) {
+    for (int i = 0; i < 60; ++i)
+      (void)Invoke(ref, fails);
+    const std::string log = host_.TakeLog();
+    EXPECT_NE(std::string::npos, log.find(said)) << log;
+    EXPECT_EQ(log.find(said), log.rfind(said)) << log;
+    host_.Advance(10000);
+  }
+}
+
+TEST_F(EngineBudgetTest, ManyEndpointsAreCountedTenTimesASecond)
+{
+  std::string text;
+  for (int i = 1; i <= 200; ++i)
+    text += (i == 1 ? "" : ",") + ("10.1.0." + std::to_string(i)) + ":1";
+  Make("per-request", text, {{"folbRetryBudget", "100:0"}});
+  Ref ref;
+  ASSERT_EQ(FOLB_OK, NewRef({"10.1.0.1:1"}, &ref));
+  const auto masked = [&] {
+    folb_call call;
+    EXPECT_EQ(FOLB_OK, Begin(&call, ref));
+    if (folb_call_failed(&call, FOLB_OUTCOME_REPLY_TRANSIENT, host_.now()) ==
+        FOLB_ACTION_RAISE)
+      return false;
+    folb_call_succeeded(&call, host_.now());
+    return true;
+  };
+  EXPECT_TRUE(masked()) << "one call has begun";
+  for (int i = 0; i < 50; ++i) {
+    folb_call call;
+    ASSERT_EQ(FOLB_OK, Begin(&call, ref));
+    folb_call_succeeded(&call, host_.now());
+  }
+  EXPECT_FALSE(masked()) << "the others are not seen yet";
+  host_.Advance(100);
+  EXPECT_TRUE(masked());
+}
+
 TEST_F(EngineBudgetTest, ConnectsNeverCount)
 {
   Make("ordered", "A,B", {{"folbRetryBudget", "0:0"}, {"folbEject", "0:0"}});
@@ -119,8 +166,7 @@ TEST_F(EngineBudgetTest, AnObjectThatIsNotThereDoesNotCount)
   // So all of it is there for what counts.
   int masked = 0;
   for (int i = 0; i < 60; ++i) {
-    const std::string path =
-        Invoke(ref, {{'A', FOLB_OUTCOME_REPLY_TRANSIENT}});
+    const std::string path = Invoke(ref, {{'A', FOLB_OUTCOME_REPLY_TRANSIENT}});
     masked += path.size() == 2 && path[1] != '!';
   }
   EXPECT_EQ(10, masked);
@@ -134,8 +180,8 @@ TEST_F(EngineBudgetTest, FurtherPassesDoNotCount)
        {{"folbRetryBudget", "0:1"},
         {"folbRetry", "250:60000:100:5000"},
         {"folbOutlier", "off"}});
-  Ref         ref = Open("A");
-  const Fails all{{'A', FOLB_OUTCOME_REPLY_TRANSIENT},
+  Ref               ref = Open("A");
+  const Fails       all{{'A', FOLB_OUTCOME_REPLY_TRANSIENT},
                   {'B', FOLB_OUTCOME_REPLY_TRANSIENT},
                   {'C', FOLB_OUTCOME_REPLY_TRANSIENT}};
   const std::string path = Invoke(ref, all);
