@@ -269,7 +269,7 @@ static bool may_resend_locked(const struct folb_call *call,
 static bool budget_news_locked(struct folb_engine *engine, uint64_t now_ms)
 {
   if (engine->budget_said_ms != 0 &&
-      now_ms < engine->budget_said_ms + FOLB_BUDGET_SECONDS * 1000)
+      now_ms < engine->budget_said_ms + (uint64_t)FOLB_BUDGET_SECONDS * 1000)
     return false;
   engine->budget_said_ms = now_ms == 0 ? 1 : now_ms;
   return true;
