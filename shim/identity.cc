@@ -23,10 +23,10 @@ bool is_naming_context(const char* id)
 
 } // namespace
 
-Identity::Identity(omniIOR* ior, omni::Rope* rope, const CORBA::Octet* key,
-                   int key_size, Reference* reference)
-    : omniIdentity(key, key_size), runtime_(*Runtime::current()), ior_(ior),
-      rope_(rope), reference_(reference)
+Identity::Identity(Runtime& runtime, omniIOR* ior, omni::Rope* rope,
+                   const CORBA::Octet* key, int key_size, Reference* reference)
+    : omniIdentity(key, key_size), runtime_(runtime), ior_(ior), rope_(rope),
+      reference_(reference)
 {
   ++identity_count;
 }
@@ -88,8 +88,8 @@ omniIdentity* Identity::create(omniIOR* ior, const char* target_id,
       ior->iopProfiles()[CORBA::ULong(ior->addr_selected_profile_index())],
       key);
   omni_optional_lock lock(*omni::internalLock, locked, locked);
-  return new Identity(ior, rope, key.get_buffer(), int(key.length()),
-                      reference);
+  return new Identity(*runtime, ior, rope, key.get_buffer(),
+                      int(key.length()), reference);
 }
 
 // Caller holds internalLock. An object reference that is narrowed takes over

@@ -85,8 +85,8 @@ class Identity final : public omniIdentity {
   class Use;
 
   // Consumes ior and rope. Caller holds internalLock.
-  Identity(omniIOR* ior, omni::Rope* rope, const CORBA::Octet* key,
-           int key_size, Reference* reference);
+  Identity(Runtime& runtime, omniIOR* ior, omni::Rope* rope,
+           const CORBA::Octet* key, int key_size, Reference* reference);
   ~Identity() override;
   static CORBA::Boolean equivalent(const omniIdentity*, const omniIdentity*);
 

