@@ -294,29 +294,22 @@ static struct folb_endpoint *home(struct folb_call     *call,
 {
   struct folb_context  *context = call->context;
   struct folb_endpoint *ep;
-  bool                  visit;
 
   if (now_ms < atomic_load_explicit(&context->back_ms, memory_order_relaxed))
     return NULL;
   ep = context->preferred != NULL ? context->preferred
                                   : by_policy(call, bound, now_ms);
-  if (ep == NULL || ep == bound || (context->preferred == NULL && ep->backup) ||
-      !may_take(call, ep, now_ms)) {
-    folb_context_away_locked(context, ep, now_ms);
-    return NULL;
-  }
-  visit = ep->health.ejected;
-  if (!visit &&
-      now_ms < ep->health.since_ms + ep->engine->config->fail_back_ms) {
-    folb_context_away_locked(context, ep, now_ms);
-    return NULL;
-  }
   folb_context_away_locked(context, ep, now_ms);
-  call->from = bound;
-  if (visit)
+  if (ep == NULL || ep == bound || (context->preferred == NULL && ep->backup) ||
+      !may_take(call, ep, now_ms))
+    return NULL;
+  if (ep->health.ejected)
     call->state |= FOLB_ST_VISIT;
+  else if (now_ms < ep->health.since_ms + ep->engine->config->fail_back_ms)
+    return NULL;
   else
     context->next = ep;
+  call->from = bound;
   return ep;
 }
 

@@ -19,15 +19,11 @@ struct scored {
   struct folb_plan_entry *e;
 };
 
-/* FNV leaves the high bits of similar texts alike: the finisher of
- * splitmix64 spreads them. */
+/* FNV leaves the high bits of similar texts alike. */
 static uint64_t score_of(uint64_t seed, const struct folb_endpoint *ep)
 {
-  uint64_t z = folb_hash(seed ^ FOLB_HASH_SEED, ep->text, strlen(ep->text));
-
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
+  return folb_mix(
+      folb_hash(seed ^ FOLB_HASH_SEED, ep->text, strlen(ep->text)));
 }
 
 /* The highest first; a tie, if ever, by address. */

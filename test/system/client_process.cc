@@ -175,14 +175,12 @@ std::atomic<bool> in_child{false};
     answer = Guarded([&] { return Execute(command); });
   }
   const int ref = static_cast<int>(Number(in, 0));
-  if (what == "call" || what == "destroy")
+  if (what == "later") {
+    Guarded([&] { return Operation(Ref(ref), "whoami", ""); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(Number(in, 0)));
+  }
+  if (what == "call" || what == "later" || what == "destroy")
     answer = Guarded([&] { return Operation(Ref(ref), "whoami", ""); });
-  if (what == "later")
-    for (int i = 0; i < 2; i++) {
-      answer = Guarded([&] { return Operation(Ref(ref), "whoami", ""); });
-      std::this_thread::sleep_for(
-          std::chrono::milliseconds(i == 0 ? Number(in, 0) : 0));
-    }
   if (what == "destroy")
     orb->destroy();
   answer += "\n";

@@ -17,10 +17,6 @@ protected:
   {
     return Eventually(condition, 1000 * kSlow);
   }
-  bool Serves(Client &client, const std::string &text)
-  {
-    return client.Call("0", "whoami", 4).text == text;
-  }
   static Strings Of(const std::string &file)
   {
     return {"ORBfolbPolicy=per-request", "ORBfolbEndpointsFile=" + file};

@@ -16,11 +16,7 @@ TEST_F(LifeCycle, T61_HundredCyclesLeaveNothingBehind)
   const std::string answer =
       client.Ask("cycles 100 " + cluster.Ior() + " 6 20", 50000);
   EXPECT_EQ(0u, answer.find("A=200 B=200 C=200 ;")) << answer;
-  const size_t middle = answer.find(';');
-  const size_t last   = answer.rfind(';');
-  ASSERT_LT(middle, last) << answer;
-  auto before = ParseCounts(answer.substr(middle + 1, last - middle - 1));
-  auto after  = ParseCounts(answer.substr(last + 1));
+  auto [before, after] = FactsOfCycles(answer);
   EXPECT_LE(after["fds"], before["fds"]);
   EXPECT_LE(after["threads"], before["threads"]);
   if (!kSanitized) {

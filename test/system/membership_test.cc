@@ -16,10 +16,6 @@ protected:
   {
     return Eventually(condition, 1500);
   }
-  bool Serves(Client &client, const std::string &text)
-  {
-    return client.Call("0", "whoami", 4).text == text;
-  }
   FakeServer  a_{AnswerWith("A")};
   FakeServer  b_{AnswerWith("B")};
   FakeServer  c_{AnswerWith("C")};

@@ -21,10 +21,6 @@ protected:
   {
     return Eventually(condition, 300 + 1000 * kSlow);
   }
-  bool Serves(Client &client, const std::string &text)
-  {
-    return client.Call("0", "whoami", 4).text == text;
-  }
   static FakeServer::Script Silent()
   {
     return [](const GiopRequest &, size_t) {
@@ -201,11 +197,7 @@ TEST_F(Naming, FiftyCyclesLeaveNothingBehind)
   const std::string answer =
       client.Ask("cycles 50 " + a_.IorOf(kFakeKey) + " 2 20", 50000);
   EXPECT_EQ(0u, answer.find("A=100 ;")) << answer;
-  const size_t middle = answer.find(';');
-  const size_t last   = answer.rfind(';');
-  ASSERT_LT(middle, last) << answer;
-  auto before = ParseCounts(answer.substr(middle + 1, last - middle - 1));
-  auto after  = ParseCounts(answer.substr(last + 1));
+  auto [before, after] = FactsOfCycles(answer);
   EXPECT_LE(after["fds"], before["fds"]);
   // One that has ended may be seen a moment longer; a leak would be dozens.
   EXPECT_LE(after["threads"], before["threads"] + 1);

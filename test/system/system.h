@@ -107,8 +107,29 @@ inline bool Has(const std::string &text, const std::string &part)
 class SystemTest : public ::testing::Test
 {
 protected:
+  // Whether four calls are answered so.
+  static bool Serves(Client &client, const std::string &text)
+  {
+    return client.Call("0", "whoami", 4).text == text;
+  }
+
   TempDir dir_;
 };
+
+// The facts in the answer of `cycles`: after its mark, and at its end.
+struct CycleFacts {
+  std::map<std::string, long> before, after;
+};
+inline CycleFacts FactsOfCycles(const std::string &answer)
+{
+  const size_t middle = answer.find(';');
+  const size_t last   = answer.rfind(';');
+  EXPECT_LT(middle, last) << answer;
+  if (middle >= last)
+    return {};
+  return {ParseCounts(answer.substr(middle + 1, last - middle - 1)),
+          ParseCounts(answer.substr(last + 1))};
+}
 
 // A persistent key as omniORB makes them, for fake servers.
 const std::string kFakeKey("\xff" "replicated\0echo", 16);

@@ -127,13 +127,8 @@ INSTANTIATE_TEST_SUITE_P(Policies, ChurnTest, ::testing::ValuesIn([] {
                            return all;
                          }()),
                          [](const auto &param) {
-                           std::string name =
-                               param.param.policy + std::string("_") +
-                               std::to_string(param.param.members);
-                           for (char &c : name)
-                             if (c == '-')
-                               c = '_';
-                           return name;
+                           return PolicyName(param.param.policy) + "_" +
+                                  std::to_string(param.param.members);
                          });
 
 } // namespace

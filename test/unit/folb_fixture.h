@@ -342,4 +342,18 @@ public:
 
 class EngineTest : public ::testing::Test, public EngineFixture {};
 
+// Of parameterised suites.
+inline auto BuiltInPolicies()
+{
+  return ::testing::Values("ordered", "ic-based", "ic-based-weighted",
+                           "per-request", "per-request-weighted",
+                           "least-request", "peak-ewma");
+}
+// As a part of a test's name.
+inline std::string PolicyName(std::string policy)
+{
+  std::replace(policy.begin(), policy.end(), '-', '_');
+  return policy;
+}
+
 #endif

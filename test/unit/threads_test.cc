@@ -151,16 +151,7 @@ TEST_P(ThreadsTest, ThreadsEndWhileEnginesDo)
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, ThreadsTest,
-                         ::testing::Values("ordered", "ic-based",
-                                           "ic-based-weighted", "per-request",
-                                           "per-request-weighted",
-                                           "least-request", "peak-ewma"),
-                         [](const auto &param) {
-                           std::string name = param.param;
-                           for (char &c : name)
-                             if (c == '-')
-                               c = '_';
-                           return name;
-                         });
+                         BuiltInPolicies(),
+                         [](const auto &row) { return PolicyName(row.param); });
 
 } // namespace
