@@ -35,6 +35,7 @@ install(FILES
   "${PROJECT_SOURCE_DIR}/include/folb/folb_base.h"
   "${PROJECT_SOURCE_DIR}/include/folb/folb_config.h"
   "${PROJECT_SOURCE_DIR}/include/folb/folb_giop.h"
+  "${PROJECT_SOURCE_DIR}/include/folb/folb_protocol.h"
   "${PROJECT_SOURCE_DIR}/include/folb/folb_policy.h"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/folb")
 install(TARGETS folb folb_static EXPORT omniFOLBEngine)

@@ -4,25 +4,30 @@
  *
  * Order of a pass: the context's endpoint; where the others of the context
  * went; by policy among usable primaries, then backups; own addresses that are
- * no members; the ejected ones, the one whose ejection ends first first.  Each
- * endpoint once a pass.  This file is the only one that tests what is usable,
- * so a policy sees nothing else.
+ * no members; what servers no longer name; the ejected ones, the one whose
+ * ejection ends first first.  Each endpoint once a pass.  This file is the only
+ * one that tests what is usable, so a policy sees nothing else.
  */
 #include "folb_int.h"
 
-/* Every candidate of a call once: members, then own non-members. */
+/* Every candidate of a call once: members, then own non-members, then those
+ * that are outdated. */
 struct walk {
   const struct folb_ref      *ref;
   const struct folb_snapshot *snapshot; /* NULL: a fixed reference           */
   uint32_t                    at;
   uint32_t                    n_members;
+  uint32_t                    outdated;   /* at among all members            */
+  uint32_t                    n_outdated; /* 0: there are none               */
 };
 
 static struct walk walk_of(const struct folb_call *call)
 {
-  struct walk w = {call->ref, NULL, 0, 0};
+  struct walk w = {call->ref, NULL, 0, 0, 0, 0};
 
   if (!w.ref->fixed) {
+    if (!w.ref->cluster->implicit)
+      w.n_outdated = w.ref->cluster->n_members;
     w.snapshot  = folb_snapshot_of(w.ref->cluster);
     w.n_members = folb_snapshot_count(w.snapshot);
   }
@@ -40,7 +45,7 @@ static struct folb_endpoint *own_candidate(const struct folb_ref     *ref,
     return own->ep;
   if (cluster->implicit || ep->address.kind != folb_ref_kind(ref))
     return NULL;
-  if (ep->cluster != cluster)
+  if (ep->cluster != cluster || (own->ep->alias == ep && own->ep->alias_named))
     ep = own->ep;
   else if (ep->member || cluster->n_members != 0)
     return NULL;
@@ -64,6 +69,13 @@ static struct folb_endpoint *walk_next(struct walk *w)
   while (w->at - w->n_members < w->ref->n_own) {
     ep = own_candidate(w->ref, &w->ref->own[w->at++ - w->n_members]);
     if (ep != NULL)
+      return ep;
+  }
+  while (w->outdated < w->n_outdated) {
+    ep = w->ref->cluster->members[w->outdated++];
+    if ((folb_blocked(ep) & (FOLB_BLOCK_OUTDATED | FOLB_BLOCK_DRAINED)) ==
+            FOLB_BLOCK_OUTDATED &&
+        ep->address.kind == folb_ref_kind(w->ref))
       return ep;
   }
   return NULL;
@@ -155,7 +167,8 @@ static struct folb_endpoint *by_order(const struct folb_call     *call,
   for (i = 0; i < ref->n_own + tier->view.n; i++) {
     if (i < ref->n_own) {
       ep = folb_own_as(&ref->own[i]);
-      if (!in_tier(ref, tier, ep))
+      if (!in_tier(ref, tier, ep) ||
+          (folb_blocked(ep) & FOLB_BLOCK_OUTDATED) != 0)
         continue;
     } else if (is_own(ref, ep = tier->eps[i - ref->n_own]))
       continue;
@@ -180,8 +193,8 @@ static struct folb_endpoint *by_order(const struct folb_call     *call,
 static bool sits_out(const struct folb_endpoint *ep, uint64_t now_ms,
                      bool *slow)
 {
-  const uint32_t share = folb_health_share(&ep->health, now_ms,
-                                           ep->engine->config->slow_start_ms);
+  const uint32_t share =
+      folb_health_share(&ep->health, now_ms, ep->engine->config->slow_start_ms);
 
   *slow |= share < 1000;
   return share < 1000 && folb_random_locked(ep->engine) % 1000 >= share;
@@ -297,6 +310,9 @@ static struct folb_endpoint *home(struct folb_call     *call,
 
   if (now_ms < atomic_load_explicit(&context->back_ms, memory_order_relaxed))
     return NULL;
+  if (context->preferred != NULL &&
+      (folb_blocked(context->preferred) & FOLB_BLOCK_OUTDATED) != 0)
+    context->preferred = bound;
   ep = context->preferred != NULL ? context->preferred
                                   : by_policy(call, bound, now_ms);
   folb_context_away_locked(context, ep, now_ms);
@@ -327,6 +343,10 @@ static struct folb_endpoint *by_context(struct folb_call *call, uint64_t now_ms)
     ep = home(call, bound, now_ms);
     if (ep != NULL)
       return ep;
+    if (bound->alias != NULL && may_take(call, bound->alias, now_ms)) {
+      folb_context_bind_locked(context, bound->alias, now_ms);
+      return bound->alias;
+    }
     if (may_take(call, bound, now_ms))
       return bound;
     if (call->from == NULL)

@@ -110,7 +110,8 @@ static struct folb_endpoint *first_own_member(const struct folb_ref *ref)
   uint32_t i;
 
   for (i = 0; i < ref->n_own; i++)
-    if (context_may_hold(ref, folb_own_as(&ref->own[i])))
+    if (context_may_hold(ref, folb_own_as(&ref->own[i])) &&
+        (folb_blocked(folb_own_as(&ref->own[i])) & FOLB_BLOCK_OUTDATED) == 0)
       return folb_own_as(&ref->own[i]);
   return NULL;
 }
@@ -128,13 +129,35 @@ static bool names(const struct folb_ref *ref, const struct folb_endpoint *ep)
 /* Where a new context of the reference is bound; NULL: the policy says. */
 static struct folb_endpoint *context_start(const struct folb_ref *ref)
 {
+  struct folb_endpoint *answered;
+
   if (ref->origin == FOLB_ORIGIN_LOOSE)
     return first_own_member(ref);
-  if (ref->origin == FOLB_ORIGIN_FRESH || ref->parent_cluster != ref->cluster)
+  if (ref->origin == FOLB_ORIGIN_FRESH)
     return NULL;
-  if (names(ref, ref->answered) && context_may_hold(ref, ref->answered))
-    return ref->answered;
+  answered = ref->answered;
+  if (ref->parent_cluster != ref->cluster) {
+    /* That of the caller has become this one since, unless it is another. */
+    answered = folb_host_match_locked(answered);
+    if (!ref->parent_cluster->implicit || answered == NULL ||
+        answered->cluster != ref->cluster)
+      return NULL;
+  }
+  if (names(ref, answered) && context_may_hold(ref, answered))
+    return answered;
   return first_own_member(ref);
+}
+
+/* Where the context was that the reference had in a cluster it has left. */
+static struct folb_endpoint *context_goes_on(const struct folb_ref *ref)
+{
+  struct folb_endpoint *bound =
+      ref->n_retired != 0 ? context_bound(ref->retired[ref->n_retired - 1])
+                          : NULL;
+
+  if (bound != NULL && !ref->cluster->implicit)
+    bound = folb_host_match_locked(bound);
+  return bound != NULL && context_may_hold(ref, bound) ? bound : NULL;
 }
 
 /* The one context of the cluster under folbLoadBalance = client, held once
@@ -188,17 +211,15 @@ enum folb_status folb_context_open_locked(struct folb_ref *ref, uint64_t now_ms,
   start = context_start(ref);
   /* Into the caller's context when that is at the endpoint that answered;
    * what the reference held of it goes over. */
-  if (context != NULL && start != NULL && start == ref->answered &&
-      context_bound(context) == start) {
+  if (context != NULL && context->cluster == ref->cluster && start != NULL &&
+      start == ref->answered && context_bound(context) == start) {
     ref->parent = NULL;
   } else {
     context = folb_context_new(ref->cluster);
     if (context == NULL)
       return FOLB_ENOMEM;
-    if (start == NULL && ref->retired != NULL &&
-        context_bound(ref->retired) != NULL &&
-        context_may_hold(ref, context_bound(ref->retired)))
-      start = context_bound(ref->retired);
+    if (start == NULL)
+      start = context_goes_on(ref);
     folb_context_bind_locked(context, start, now_ms);
     folb_context_unhold_locked(ref->parent, out);
     ref->parent = NULL;

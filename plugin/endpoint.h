@@ -52,6 +52,9 @@ enum {
   /* It was a member of another cluster, whose contexts may still be bound to
    * it; for good, because nobody knows when the last of them has moved. */
   FOLB_BLOCK_MOVED = 16,
+  /* By the newest knowledge of its cluster it is no member: a context that is
+   * there stays, others try it last. */
+  FOLB_BLOCK_OUTDATED = 32,
   /* Whatever else is so, no call goes there. */
   FOLB_BLOCK_NEVER =
       FOLB_BLOCK_DRAINED | FOLB_BLOCK_REMOVED | FOLB_BLOCK_OUTSIDE
@@ -101,16 +104,24 @@ struct folb_endpoint {
   void                 *released_user;
   uint64_t              uses; /* references, implicit clusters, pins         */
   struct folb_cluster  *cluster; /* configured one it is or was a member of  */
+  struct folb_endpoint *alias; /* the member that this is another address of */
+  bool                  alias_named; /* by its name: it is an address beside */
   uint32_t              weight;
   bool                  member;
   bool                  backup;
   bool                  balancer;
   uint32_t              position; /* in the snapshot a place is taken from   */
+  uint32_t              listing;  /* publication.c: the last one it is in,   */
+  uint32_t              listed;   /* and its place there                     */
+  bool                  name_learned; /* a server said it, no source did     */
   char                  name[FOLB_NAME_MAX + 1];
 
   /* source_lock */
   struct folb_plan *plan; /* of the change under way, or NULL              */
   uint32_t          planned; /* its entry there                              */
+  uint64_t          learned_in; /* serial of what is being merged, or was   */
+  uint32_t          learned_at; /* its place there                          */
+  bool              learned_ever; /* counted in n_named                     */
 };
 
 static inline uint32_t folb_blocked(const struct folb_endpoint *ep)

@@ -195,6 +195,7 @@ void folb_engine_release(struct folb_engine *engine)
     return;
   folb_outbox_init(&out, engine);
   folb_threads_drop(engine);
+  folb_learned_end(engine, &out);
   folb_endpoints_end(engine, &out);
   folb_outbox_deliver(&out);
   folb_engine_unref(engine);

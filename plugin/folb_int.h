@@ -47,6 +47,7 @@ struct folb_cluster {
   struct folb_endpoint **members;  /* as configured, drained ones too        */
   struct folb_endpoint **rotation; /* the same, shuffled                     */
   struct folb_context   *shared;   /* of all references, or NULL             */
+  struct folb_cluster   *joined;   /* whose it is; NULL: nobody's            */
 };
 
 /* Where a thread's turns in the cluster are, if no other cluster has them. */
@@ -102,12 +103,15 @@ struct folb_ref {
   /* lock */
   struct folb_cluster  *cluster;
   struct folb_cluster  *implicit; /* held, also after it left it             */
-  struct folb_context  *retired;  /* of the implicit cluster it left          */
+  struct folb_context  *retired[2]; /* of an implicit cluster that it left, and
+                                       of one that only servers named        */
+  uint32_t              n_retired;
   struct folb_context  *kept;     /* its own while context is NULL for that   */
   bool                  balanced; /* per request, if it may be so             */
   struct folb_context  *parent;   /* FOLB_ORIGIN_REPLY; NULL: none           */
   struct folb_cluster  *parent_cluster; /* held if implicit                  */
   struct folb_endpoint *answered;
+  _Atomic(struct folb_news *) news; /* written: source lock                  */
   uint32_t              n_own; /* constant */
   struct folb_ref_own   own[];
 };
@@ -125,6 +129,40 @@ static inline uint32_t folb_ref_kind(const struct folb_ref *ref)
   return atomic_load_explicit(&ref->kind, memory_order_relaxed);
 }
 
+/* ---- what servers say of their clusters -------------------------------- */
+
+/* Beside enum folb_source: of clusters that only servers name. */
+#define FOLB_SOURCE_LEARNED FOLB_SOURCE_COUNT
+
+struct folb_learned_member {
+  struct folb_member    member;
+  struct folb_endpoint *ep; /* pinned                                        */
+  /* Planned: the member that it is another address of.  Source lock. */
+  struct folb_endpoint *alias;
+  bool                  named; /* the alias, by its name only                */
+  bool                  current; /* by the newest update, if there was one   */
+};
+/* What servers named of one cluster.  Source lock. */
+struct folb_learned {
+  struct folb_learned *next;
+  char                 label[FOLB_NAME_MAX + 1]; /* of the cluster           */
+  int                  source;                   /* of the cluster           */
+  uint64_t             serial;
+  bool                 updated;
+  /* While planned: the plan of another cluster, which has members of it. */
+  struct folb_plan *joins;
+  /* Whose turn is next where the news came: who is new has the one after it. */
+  struct folb_endpoint *next_turn;
+  uint32_t              n;
+  struct folb_learned_member members[];
+};
+/* What a reference says, until it is first called. */
+struct folb_news {
+  uint32_t               n;
+  struct folb_endpoint **eps; /* pinned; NULL: not looked for yet            */
+  struct folb_member     members[];
+};
+
 /* ---- engine ------------------------------------------------------------ */
 
 #define FOLB_IMPLICIT_BUCKETS 256u
@@ -136,8 +174,10 @@ struct folb_engine {
   struct folb_env     env;
 
   _Atomic uint64_t generation; /* from 1; written: lock                      */
+  uint32_t         listings;   /* lock: publications that were begun         */
   _Atomic uint64_t version;    /* of who may be picked; written: lock        */
   _Atomic bool     reselect;   /* the subset is to be chosen anew            */
+  _Atomic bool     learns;     /* something was learned from servers         */
 
   pthread_mutex_t source_lock;
   pthread_mutex_t lock;
@@ -167,6 +207,10 @@ struct folb_engine {
   /* source_lock */
   uint64_t                 subset_seed; /* of this process                  */
   struct folb_member_list *sources[FOLB_SOURCE_COUNT];
+  struct folb_learned     *learned;
+  uint32_t                 n_learned; /* clusters that only servers name    */
+  uint32_t                 n_named;   /* endpoints that servers ever named  */
+  uint64_t                 learned_serial;
   uint64_t                *warned; /* hashes of texts warned about           */
   uint32_t                 n_warned;
 };
@@ -255,6 +299,8 @@ void folb_endpoints_child_locked(struct folb_engine *engine);
 void folb_endpoints_end(struct folb_engine *engine, struct folb_outbox *out);
 void folb_endpoints_free(struct folb_engine *engine);
 
+struct folb_plan;
+
 /* host.c */
 struct folb_host *folb_host_get_locked(struct folb_engine *engine,
                                        const char         *name);
@@ -274,7 +320,23 @@ uint64_t folb_hosts_until_locked(const struct folb_engine *engine);
  * what names resolve to, or NULL. */
 struct folb_endpoint *folb_host_match_locked(struct folb_endpoint *ep);
 
+/* The same among the endpoints of a plan.  Source lock. */
+struct folb_endpoint *folb_host_planned_locked(struct folb_endpoint   *ep,
+                                               const struct folb_plan *plan);
+
+/* news.c */
+/* Takes in what the reference says, unless that is done; without settle not
+ * before the names in it have answered. */
+void folb_ref_take_in(struct folb_ref *ref, bool settle);
+bool folb_news_open_locked(const struct folb_ref *ref);
+uint64_t folb_news_until_locked(const struct folb_ref *ref);
+void     folb_news_free_locked(struct folb_ref *ref, struct folb_outbox *out);
+
+/* learn.c */
+void folb_learned_end(struct folb_engine *engine, struct folb_outbox *out);
+
 /* source.c */
+enum folb_status folb_engine_replan(struct folb_engine *engine);
 uint64_t folb_expected_until_locked(const struct folb_engine *engine);
 
 /* cluster.c */
@@ -341,6 +403,8 @@ static inline bool folb_ref_balances(const struct folb_ref *ref)
   return folb_policy_is(policy, FOLB_POLICY_PER_REQUEST) ||
          (ref->balanced && policy == ref->engine->config->policy);
 }
+/* It belongs to the cluster, whose members are TCP, unless it has another. */
+void folb_ref_join_locked(struct folb_ref *ref, struct folb_cluster *cluster);
 /* Without waiting for names. */
 enum folb_managed folb_ref_settle_locked(struct folb_ref    *ref,
                                          struct folb_outbox *out);

@@ -128,12 +128,23 @@ static bool host_has(const struct folb_host *host, const char *numeric)
   return false;
 }
 
-/* The member at this numeric address, by its own text or by its name. */
-static struct folb_endpoint *host_member(struct folb_engine        *engine,
-                                         const struct folb_address *like,
-                                         const char                *numeric)
+/* Whether it is one that is looked for: a member now or before, or in a plan.
+ */
+static bool host_wanted(const struct folb_endpoint *ep,
+                        const struct folb_plan     *plan)
 {
-  struct folb_address   a = *like;
+  if (ep == NULL)
+    return false;
+  return plan != NULL ? ep->plan == plan : ep->cluster != NULL;
+}
+
+/* The one at this numeric address, by its own text or by its name. */
+static struct folb_endpoint *host_at(const struct folb_endpoint *like,
+                                     const char                 *numeric,
+                                     const struct folb_plan     *plan)
+{
+  struct folb_engine   *engine = like->engine;
+  struct folb_address   a      = like->address;
   struct folb_endpoint *ep;
   size_t                len = strlen(numeric) + 1;
   uint32_t              i;
@@ -142,7 +153,7 @@ static struct folb_endpoint *host_member(struct folb_engine        *engine,
   memcpy(a.host, numeric, len);
   a.numeric = true;
   ep        = folb_endpoint_find_locked(engine, &a);
-  if (ep != NULL && ep->cluster != NULL)
+  if (host_wanted(ep, plan))
     return ep;
   a.numeric = false;
   for (i = 0; i < FOLB_HOST_BUCKETS; i++) {
@@ -154,30 +165,35 @@ static struct folb_endpoint *host_member(struct folb_engine        *engine,
       memset(a.host, 0, sizeof(a.host));
       memcpy(a.host, host->name, strlen(host->name) + 1);
       ep = folb_endpoint_find_locked(engine, &a);
-      if (ep != NULL && ep->cluster != NULL)
+      if (host_wanted(ep, plan))
         return ep;
     }
   }
   return NULL;
 }
 
-struct folb_endpoint *folb_host_match_locked(struct folb_endpoint *ep)
+struct folb_endpoint *folb_host_planned_locked(struct folb_endpoint   *ep,
+                                               const struct folb_plan *plan)
 {
-  struct folb_endpoint *as;
+  struct folb_endpoint *as = NULL;
   uint32_t              i;
 
-  if (ep->cluster != NULL)
-    return ep;
   if (ep->address.kind == FOLB_KIND_UNIX)
     return NULL;
   if (ep->host == NULL)
-    return host_member(ep->engine, &ep->address, ep->address.host);
-  for (i = 0; i < ep->host->n; i++) {
-    as = host_member(ep->engine, &ep->address, ep->host->numeric[i]);
-    if (as != NULL)
-      return as;
-  }
-  return NULL;
+    return host_at(ep, ep->address.host, plan);
+  for (i = 0; i < ep->host->n && as == NULL; i++)
+    as = host_at(ep, ep->host->numeric[i], plan);
+  return as;
+}
+
+struct folb_endpoint *folb_host_match_locked(struct folb_endpoint *ep)
+{
+  if (ep->alias != NULL && ep->alias->cluster != NULL)
+    return ep->alias;
+  if (ep->cluster != NULL)
+    return ep;
+  return folb_host_planned_locked(ep, NULL);
 }
 
 /* The canonical forms of n numeric addresses; what is none is left out. */
@@ -254,6 +270,9 @@ void folb_host_answer(struct folb_engine *engine, const char *host,
   folb_unlock(engine);
   folb_free(&engine->env, old);
   folb_free(&engine->env, list);
+  /* Members that servers name may turn out to be others. */
+  if (atomic_load(&engine->learns))
+    (void)folb_engine_replan(engine);
   if (warn)
     folb_log(engine, FOLB_LOG_ERROR,
              "host name \"%s\" of an endpoint cannot be resolved; its "

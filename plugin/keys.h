@@ -22,8 +22,7 @@ enum folb_form {
   FOLB_FORM_REWRITES,   /* from=to,...                               */
   FOLB_FORM_LOOKUPS,    /* dns:..., dns-srv:..., naming:...          */
   FOLB_FORM_SERVERS,    /* host:port,... with numeric hosts          */
-  /* Of keys of later versions only. */
-  FOLB_FORM_NAME, /* name of an instance                             */
+  FOLB_FORM_NAME,       /* name of an instance                       */
   FOLB_FORM_COUNT
 };
 

@@ -95,7 +95,8 @@ static enum folb_status entry_read(struct folb_slice s, struct folb_member *e,
                     folb_quote(weight).text, FOLB_WEIGHT_MAX);
       return FOLB_EINVAL;
     }
-    s = folb_slice_trim(folb_slice_of(s.at, at));
+    e->weight_set = true;
+    s             = folb_slice_trim(folb_slice_of(s.at, at));
   }
   return folb_address_read(s, &e->address, why) ? FOLB_OK : FOLB_EINVAL;
 }
@@ -199,6 +200,7 @@ static void member_merge(struct builder *b, const struct folb_member *e,
     same->weight = e->weight;
   same->backup &= e->backup;
   same->balancer |= e->balancer;
+  same->weight_set |= e->weight_set;
   if (same->name[0] == '\0')
     memcpy(same->name, e->name, sizeof(same->name));
   if (b->list->n_duplicates++ == 0)

@@ -23,6 +23,7 @@ static bool plan_same(const struct folb_plan *plan)
     if (cluster->members[i] != e->ep || e->ep->weight != e->weight ||
         e->ep->backup != e->backup || e->ep->balancer != e->balancer ||
         ((folb_blocked(e->ep) & FOLB_BLOCK_OUTSIDE) != 0) != e->outside ||
+        ((folb_blocked(e->ep) & FOLB_BLOCK_OUTDATED) != 0) != e->outdated ||
         strcmp(e->ep->name, folb_plan_name(e)) != 0)
       return false;
   }
@@ -39,8 +40,19 @@ static uint32_t draw(struct folb_engine *engine, uint32_t below)
   return number % below;
 }
 
+/* The position behind the one whose turn is next; 0: it is not there. */
+static uint32_t rotation_after(const struct folb_plan *plan, uint32_t n)
+{
+  uint32_t i;
+
+  for (i = 0; plan->next_turn != NULL && i < n; i++)
+    if (plan->rotation[i] == plan->next_turn)
+      return i + 1;
+  return 0;
+}
+
 /* Who stays keeps its place relative to the others, who comes is put anywhere
- * among them. */
+ * among them, or where its turn comes soon. */
 static void plan_shuffle(struct folb_engine *engine, struct folb_plan *plan)
 {
   const struct folb_cluster *cluster = plan->cluster;
@@ -62,7 +74,9 @@ static void plan_shuffle(struct folb_engine *engine, struct folb_plan *plan)
 
     if (ep->member && ep->cluster == cluster && cluster != NULL)
       continue;
-    at = draw(engine, n + 1);
+    at = rotation_after(plan, n);
+    if (at == 0)
+      at = draw(engine, n + 1);
     memmove(&plan->rotation[at + 1], &plan->rotation[at],
             (n - at) * sizeof(*plan->rotation));
     plan->rotation[at] = ep;
@@ -107,7 +121,7 @@ static enum folb_status plan_build(struct folb_engine *engine,
     const struct folb_plan_entry *e =
         &plan->entries[plan->rotation[i]->planned];
 
-    weights[i] = e->outside ? 0 : e->weight;
+    weights[i] = e->outside || e->outdated ? 0 : e->weight;
     backups[i] = e->backup;
   }
   status = folb_snapshot_new(engine, policy, plan->rotation, weights, backups,
@@ -155,29 +169,35 @@ static void member_leave_locked(struct folb_endpoint *ep,
   ep->name[0] = '\0';
   if (ep->host != NULL)
     ep->host->members--;
-  folb_endpoint_block_locked(ep, FOLB_BLOCK_REMOVED, FOLB_BLOCK_DRAINED);
-  folb_outbox_add_locked(out, ep, FOLB_EVENT_REMOVED, 0, NULL);
+  if ((folb_blocked(ep) & FOLB_BLOCK_OUTDATED) == 0)
+    folb_outbox_add_locked(out, ep, FOLB_EVENT_REMOVED, 0, NULL);
+  folb_endpoint_block_locked(ep, FOLB_BLOCK_REMOVED,
+                             FOLB_BLOCK_DRAINED | FOLB_BLOCK_OUTDATED);
 }
 
 static void member_enter_locked(struct folb_cluster          *cluster,
                                 const struct folb_plan_entry *e,
-                                uint64_t                      now_ms,
-                                struct folb_outbox           *out)
+                                uint64_t now_ms, struct folb_outbox *out)
 {
   struct folb_endpoint *ep     = e->ep;
   uint32_t              weight = e->weight;
   uint32_t              set    = 0;
 
-  if (!ep->member) {
-    ep->member = true;
+  const bool there =
+      ep->member && (folb_blocked(ep) & FOLB_BLOCK_OUTDATED) == 0;
+
+  if (!ep->member && ep->host != NULL) {
+    ep->host->members++;
+    folb_host_ask_locked(ep->host, out);
+  }
+  ep->member = true;
+  if (!there && !e->outdated) {
     /* Whoever lists it again says that it is there. */
     folb_endpoint_announced_locked(ep, now_ms, out);
-    if (ep->host != NULL) {
-      ep->host->members++;
-      folb_host_ask_locked(ep->host, out);
-    }
     folb_outbox_add_locked(out, ep, FOLB_EVENT_ADDED, weight, NULL);
-  } else if (ep->weight != weight) {
+  } else if (there && e->outdated) {
+    folb_outbox_add_locked(out, ep, FOLB_EVENT_REMOVED, 0, NULL);
+  } else if (there && ep->weight != weight) {
     if (ep->weight == 0)
       ep->health.since_ms = now_ms;
     folb_outbox_add_locked(out, ep, FOLB_EVENT_WEIGHT, weight, NULL);
@@ -189,10 +209,13 @@ static void member_enter_locked(struct folb_cluster          *cluster,
   ep->balancer = e->balancer;
   if (ep->balancer)
     folb_endpoint_restore_locked(ep, now_ms, "it is a balancer's", out);
+  ep->name_learned = e->name_learned;
   memcpy(ep->name, folb_plan_name(e), strlen(folb_plan_name(e)) + 1);
   set |= weight == 0 ? FOLB_BLOCK_DRAINED : 0;
   set |= e->outside ? FOLB_BLOCK_OUTSIDE : 0;
-  folb_endpoint_block_locked(ep, set, FOLB_BLOCK_NEVER & ~set);
+  set |= e->outdated ? FOLB_BLOCK_OUTDATED : 0;
+  folb_endpoint_block_locked(ep, set,
+                             (FOLB_BLOCK_NEVER | FOLB_BLOCK_OUTDATED) & ~set);
 }
 
 static void cluster_link_locked(struct folb_engine  *engine,
@@ -235,7 +258,8 @@ void folb_plans_publish_locked(struct folb_plans *plans, uint64_t now_ms,
     cluster->n_members = plan->n;
     plan->members      = members;
     plan->rotation     = rotation;
-    plans->engine->ever_member |= plan->n != 0;
+    plans->engine->ever_member |=
+        plan->n != 0 && plan->source != FOLB_SOURCE_LEARNED;
     folb_cluster_publish_locked(cluster, plan->snapshot);
     plan->snapshot = NULL;
   }

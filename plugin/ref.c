@@ -70,13 +70,15 @@ static void ref_empty_locked(struct folb_ref *ref, struct folb_outbox *out)
 
   folb_context_unhold_locked(
       atomic_load_explicit(&ref->context, memory_order_relaxed), out);
-  folb_context_unhold_locked(ref->retired, out);
+  for (i = 0; i < ref->n_retired; i++)
+    folb_context_unhold_locked(ref->retired[i], out);
   folb_context_unhold_locked(ref->kept, out);
   folb_context_unhold_locked(ref->parent, out);
   folb_implicit_unhold_locked(ref->parent_cluster, out);
   folb_implicit_unhold_locked(ref->implicit, out);
   if (ref->answered != NULL)
     folb_endpoint_unpin_locked(ref->answered, out);
+  folb_news_free_locked(ref, out);
   for (i = 0; i < ref->n_own; i++)
     folb_endpoint_unpin_locked(ref->own[i].ep, out);
 }
@@ -101,6 +103,21 @@ enum folb_status folb_ref_new(struct folb_engine         *engine,
   ref->origin   = spec->origin;
   ref->balanced = spec->per_request;
   atomic_init(&ref->refs, 1);
+  atomic_init(&ref->news, NULL);
+  if (spec->n_members != 0 && !spec->fixed) {
+    struct folb_news *news = (struct folb_news *)folb_zalloc(
+        &engine->env, 1, sizeof(*news) + (size_t)spec->n_members *
+                                             sizeof(news->members[0]));
+
+    if (news == NULL) {
+      folb_free(&engine->env, ref);
+      return FOLB_ENOMEM;
+    }
+    news->n = spec->n_members;
+    memcpy(news->members, spec->members,
+           spec->n_members * sizeof(news->members[0]));
+    atomic_init(&ref->news, news);
+  }
   folb_outbox_init(&box, engine);
   folb_lock(engine);
   if (own_fill_locked(ref, spec, &box)) {
@@ -171,6 +188,16 @@ bool folb_ref_balanced(struct folb_ref *ref)
   return balanced;
 }
 
+bool folb_ref_owns(const struct folb_ref *ref, const struct folb_endpoint *ep)
+{
+  uint32_t i;
+
+  for (i = 0; i < ref->n_own; i++)
+    if (ref->own[i].ep == ep || folb_own_as(&ref->own[i]) == ep)
+      return true;
+  return false;
+}
+
 uint32_t folb_ref_profile(const struct folb_ref      *ref,
                           const struct folb_endpoint *ep)
 {
@@ -210,19 +237,24 @@ static bool own_open(const struct folb_ref *ref)
   return false;
 }
 
-/* From no cluster or an implicit one.  Calls that begin from now on must not
- * find what belonged to the old one; those that go on may still look at it. */
+/* From no cluster, an implicit one, or one that has joined it.  Calls that
+ * begin from now on must not find what belonged to the old one; those that go
+ * on may still look at it. */
 static void cluster_join_locked(struct folb_ref     *ref,
                                 struct folb_cluster *cluster)
 {
+  struct folb_context *retired;
+
   if (ref->cluster == cluster)
     return;
   ref->cluster = cluster;
-  ref->retired = atomic_exchange(&ref->context, NULL);
+  retired      = atomic_exchange(&ref->context, NULL);
   if (ref->kept != NULL) {
-    ref->retired = ref->kept;
-    ref->kept    = NULL;
+    retired   = ref->kept;
+    ref->kept = NULL;
   }
+  if (retired != NULL)
+    ref->retired[ref->n_retired++] = retired;
   atomic_store(&ref->per_request, NULL);
 }
 
@@ -233,6 +265,8 @@ static bool match_locked(struct folb_ref *ref)
   bool                 met  = false;
   uint32_t             i;
 
+  if (ref->cluster != NULL && ref->cluster->joined != NULL)
+    cluster_join_locked(ref, ref->cluster->joined);
   if (ref->cluster != NULL && !ref->cluster->implicit)
     stay = ref->cluster;
   for (i = 0; i < ref->n_own; i++) {
@@ -248,6 +282,15 @@ static bool match_locked(struct folb_ref *ref)
                           memory_order_relaxed);
   }
   return met || stay != NULL;
+}
+
+void folb_ref_join_locked(struct folb_ref *ref, struct folb_cluster *cluster)
+{
+  if (cluster == NULL || (ref->cluster != NULL && !ref->cluster->implicit))
+    return;
+  cluster_join_locked(ref, cluster);
+  atomic_store_explicit(&ref->kind, (uint32_t)FOLB_KIND_TCP,
+                        memory_order_relaxed);
 }
 
 /* An implicit cluster of the own addresses of the first one's kind. */
@@ -302,10 +345,14 @@ static enum folb_managed decide_locked(struct folb_ref *ref, bool settle,
   bool              open;
 
   *final = true;
-  if (ref->fixed)
+  if (ref->fixed) {
     managed = fixed_locked(ref);
-  else if (match_locked(ref) || ref->cluster != NULL)
+  } else if (!settle && atomic_load(&ref->news) != NULL) {
+    *final = false; /* it is taken in the next time */
+    return FOLB_UNDECIDED;
+  } else if (match_locked(ref) || ref->cluster != NULL) {
     managed = FOLB_MANAGED;
+  }
   if (managed == FOLB_MANAGED)
     return managed;
   open = ref->engine->expected != 0 || own_open(ref) ||
@@ -379,6 +426,8 @@ uint64_t folb_ref_names_until(struct folb_ref *ref)
   sources = folb_expected_until_locked(ref->engine);
   if (sources > until)
     until = sources;
+  if (folb_news_until_locked(ref) > until)
+    until = folb_news_until_locked(ref);
   for (i = 0; i < ref->n_own; i++) {
     const struct folb_host *host = ref->own[i].ep->host;
 
@@ -394,6 +443,7 @@ enum folb_managed folb_ref_settle(struct folb_ref *ref)
   enum folb_managed  managed;
   struct folb_outbox out;
 
+  folb_ref_take_in(ref, true);
   folb_outbox_init(&out, ref->engine);
   folb_lock(ref->engine);
   managed = folb_ref_settle_locked(ref, &out);
@@ -409,6 +459,8 @@ enum folb_managed folb_ref_managed(struct folb_ref *ref, bool resolve)
 
   if (FOLB_LIKELY(decided(ref, resolve, &managed)))
     return managed;
+  if (resolve)
+    folb_ref_take_in(ref, false);
   folb_outbox_init(&out, ref->engine);
   folb_lock(ref->engine);
   managed = folb_ref_decide_locked(ref, resolve, &out);

@@ -75,10 +75,10 @@ static bool warned_before(struct folb_engine *engine, uint64_t hash)
   return false;
 }
 
-static void warn(struct folb_engine *engine, const char *format, ...)
+void folb_plan_warn(struct folb_engine *engine, const char *format, ...)
     FOLB_PRINTF(2, 3);
 
-static void warn(struct folb_engine *engine, const char *format, ...)
+void folb_plan_warn(struct folb_engine *engine, const char *format, ...)
 {
   char    text[400];
   va_list args;
@@ -93,8 +93,8 @@ static void warn(struct folb_engine *engine, const char *format, ...)
 /* ---- planning ---------------------------------------------------------------
  */
 
-static struct folb_plan *plan_add(struct folb_plans *plans, const char *label,
-                                  int source)
+struct folb_plan *folb_plan_of(struct folb_plans *plans, const char *label,
+                               int source)
 {
   struct folb_plan *plan;
 
@@ -111,8 +111,8 @@ static struct folb_plan *plan_add(struct folb_plans *plans, const char *label,
   return plan;
 }
 
-static bool plan_room(struct folb_engine *engine, struct folb_plan *plan,
-                      uint32_t more)
+bool folb_plan_room(struct folb_engine *engine, struct folb_plan *plan,
+                    uint32_t more)
 {
   struct folb_plan_entry *entries;
 
@@ -137,13 +137,32 @@ static void plan_again(struct folb_plan_entry   *e,
     e->weight = member->weight;
   e->backup &= member->backup;
   e->balancer |= member->balancer;
+  e->weight_set |= member->weight_set;
+}
+
+struct folb_plan_entry *folb_plan_add(struct folb_plan         *plan,
+                                      struct folb_endpoint     *ep,
+                                      const struct folb_member *member)
+{
+  struct folb_plan_entry *e = &plan->entries[plan->n];
+
+  memset(e, 0, sizeof(*e));
+  ep->plan      = plan;
+  ep->planned   = plan->n++;
+  e->ep         = ep;
+  e->member     = member;
+  e->weight     = member->weight;
+  e->weight_set = member->weight_set;
+  e->backup     = member->backup;
+  e->balancer   = member->balancer;
+  e->named      = member->name[0] != '\0';
+  return e;
 }
 
 static bool plan_member(struct folb_engine *engine, struct folb_plan *plan,
                         const struct folb_member *member)
 {
-  struct folb_plan_entry *e;
-  struct folb_endpoint   *ep;
+  struct folb_endpoint *ep;
 
   folb_lock(engine);
   ep = folb_endpoint_get_locked(engine, &member->address);
@@ -154,25 +173,18 @@ static bool plan_member(struct folb_engine *engine, struct folb_plan *plan,
     return false;
   if (ep->plan != NULL) {
     if (ep->plan == plan) {
-      warn(engine,
-           "endpoint %s is listed by two sources; the larger weight counts",
-           ep->text);
+      folb_plan_warn(
+          engine,
+          "endpoint %s is listed by two sources; the larger weight counts",
+          ep->text);
       plan_again(&plan->entries[ep->planned], member);
     } else
-      warn(engine, "endpoint %s is in two clusters; it stays in the first one",
-           ep->text);
+      folb_plan_warn(
+          engine, "endpoint %s is in two clusters; it stays in the first one",
+          ep->text);
     return true;
   }
-  ep->plan    = plan;
-  ep->planned = plan->n;
-  e           = &plan->entries[plan->n++];
-  memset(e, 0, sizeof(*e));
-  e->ep       = ep;
-  e->member   = member;
-  e->weight   = member->weight;
-  e->backup   = member->backup;
-  e->balancer = member->balancer;
-  e->named    = member->name[0] != '\0';
+  folb_plan_add(plan, ep, member);
   return true;
 }
 
@@ -204,24 +216,31 @@ static bool plan_names(struct folb_engine *engine, struct folb_plan *plan)
       continue;
     }
     e->named = false;
-    warn(engine, "endpoints %s and %s are both named \"%s\"; the first one is",
-         plan->entries[table[at] - 1].ep->text, e->ep->text, e->member->name);
+    /* Endpoints of one instance have one name. */
+    if (e->name_learned)
+      continue;
+    folb_plan_warn(
+        engine, "endpoints %s and %s are both named \"%s\"; the first one is",
+        plan->entries[table[at] - 1].ep->text, e->ep->text, e->member->name);
   }
   folb_free(&engine->env, table);
   return true;
 }
 
 static enum folb_status plan_lists(struct folb_plans *plans, int changed,
-                                   const struct folb_member_list *list)
+                                   const struct folb_member_list *list,
+                                   struct folb_learned           *fresh)
 {
   struct folb_engine  *engine = plans->engine;
+  struct folb_learned *learned;
   struct folb_cluster *cluster;
   int                  s;
   uint32_t             i, j;
 
   /* Existing clusters first, so that one without members is emptied. */
   for (cluster = engine->clusters; cluster != NULL; cluster = cluster->next) {
-    struct folb_plan *plan = plan_add(plans, cluster->label, cluster->source);
+    struct folb_plan *plan =
+        folb_plan_of(plans, cluster->label, cluster->source);
 
     if (plan == NULL)
       return FOLB_ENOMEM;
@@ -234,15 +253,21 @@ static enum folb_status plan_lists(struct folb_plans *plans, int changed,
     for (i = 0; from != NULL && i < from->n_clusters; i++) {
       const struct folb_cluster_spec *spec   = &from->clusters[i];
       int                             source = spec->label[0] == '\0' ? -1 : s;
-      struct folb_plan *plan = plan_add(plans, spec->label, source);
+      struct folb_plan *plan = folb_plan_of(plans, spec->label, source);
 
-      if (plan == NULL || !plan_room(engine, plan, spec->n_members))
+      if (plan == NULL || !folb_plan_room(engine, plan, spec->n_members))
         return FOLB_ENOMEM;
       for (j = 0; j < spec->n_members; j++)
         if (!plan_member(engine, plan, &spec->members[j]))
           return FOLB_ENOMEM;
     }
   }
+  for (learned = engine->learned; learned != NULL; learned = learned->next)
+    if (!folb_learned_same(learned, fresh) &&
+        !folb_plan_learned(plans, learned))
+      return FOLB_ENOMEM;
+  if (fresh != NULL && !folb_plan_learned(plans, fresh))
+    return FOLB_ENOMEM;
   return FOLB_OK;
 }
 
@@ -271,24 +296,36 @@ static void plans_free(struct folb_plans *plans, struct folb_outbox *out)
   }
 }
 
-/* What source lists is exchanged for list; -1: none, but what is made of the
- * lists is made anew. */
-static enum folb_status change(struct folb_engine *engine, int source,
-                               const struct folb_member_list *list)
+void folb_change_begin(struct folb_change *change, struct folb_engine *engine)
 {
+  change->engine = engine;
+  change->items  = NULL;
+  folb_outbox_init(&change->out, engine);
+  (void)pthread_mutex_lock(&engine->source_lock);
+}
+
+void folb_change_end(struct folb_change *change)
+{
+  (void)pthread_mutex_unlock(&change->engine->source_lock);
+  folb_outbox_deliver(&change->out);
+  folb_free(&change->engine->env, change->items);
+}
+
+enum folb_status folb_change_make(struct folb_change *change, int source,
+                                  const struct folb_member_list *list,
+                                  struct folb_learned           *fresh)
+{
+  struct folb_engine      *engine = change->engine;
   struct folb_plans        plans  = {engine, NULL, NULL, NULL, 0, 0};
   const uint64_t           now_ms = folb_now(engine);
-  struct folb_member_list *copy  = NULL;
-  struct folb_outbox       out;
+  struct folb_member_list *copy   = NULL;
   struct folb_plan        *plan;
   enum folb_status         status;
 
   plans.last = &plans.first;
-  folb_outbox_init(&out, engine);
-  (void)pthread_mutex_lock(&engine->source_lock);
-  status = list_copy(&engine->env, list, &copy);
+  status     = list_copy(&engine->env, list, &copy);
   if (status == FOLB_OK)
-    status = plan_lists(&plans, source, copy);
+    status = plan_lists(&plans, source, copy, fresh);
   for (plan = plans.first; status == FOLB_OK && plan != NULL; plan = plan->next)
     if (!plan_names(engine, plan))
       status = FOLB_ENOMEM;
@@ -297,9 +334,11 @@ static enum folb_status change(struct folb_engine *engine, int source,
   if (status == FOLB_OK) {
     folb_lock(engine);
     if (folb_scratch_locked(engine, plans.widest)) {
-      out.items = plans.items;
-      out.max   = plans.n_events;
-      folb_plans_publish_locked(&plans, now_ms, &out);
+      change->items     = plans.items;
+      change->out.items = plans.items;
+      change->out.max   = plans.n_events;
+      folb_plans_publish_locked(&plans, now_ms, &change->out);
+      folb_learned_publish_locked(engine, fresh, &change->out);
       if (source >= 0) {
         struct folb_member_list *old = engine->sources[source];
 
@@ -311,11 +350,21 @@ static enum folb_status change(struct folb_engine *engine, int source,
     }
     folb_unlock(engine);
   }
-  plans_free(&plans, &out);
-  (void)pthread_mutex_unlock(&engine->source_lock);
+  if (change->items == NULL)
+    folb_free(&engine->env, plans.items);
+  plans_free(&plans, &change->out);
   folb_members_free(&engine->env, copy);
-  folb_outbox_deliver(&out);
-  folb_free(&engine->env, plans.items);
+  return status;
+}
+
+enum folb_status folb_engine_replan(struct folb_engine *engine)
+{
+  struct folb_change change;
+  enum folb_status   status;
+
+  folb_change_begin(&change, engine);
+  status = folb_change_make(&change, -1, NULL, NULL);
+  folb_change_end(&change);
   return status;
 }
 
@@ -323,16 +372,22 @@ enum folb_status folb_engine_set_source(struct folb_engine            *engine,
                                         enum folb_source               source,
                                         const struct folb_member_list *list)
 {
+  struct folb_change change;
+  enum folb_status   status;
+
   if ((unsigned)source >= FOLB_SOURCE_COUNT)
     return FOLB_EINVAL;
-  return change(engine, (int)source, list);
+  folb_change_begin(&change, engine);
+  status = folb_change_make(&change, (int)source, list, NULL);
+  folb_change_end(&change);
+  return status;
 }
 
 void folb_engine_reselect(struct folb_engine *engine)
 {
   if (atomic_load_explicit(&engine->reselect, memory_order_relaxed) &&
       atomic_exchange(&engine->reselect, false) &&
-      change(engine, -1, NULL) != FOLB_OK)
+      folb_engine_replan(engine) != FOLB_OK)
     atomic_store(&engine->reselect, true);
 }
 

@@ -28,6 +28,8 @@ static enum folb_state stats_state(const struct folb_endpoint *ep,
     return FOLB_STATE_DRAINED;
   if ((blocked & FOLB_BLOCK_OUTSIDE) != 0)
     return FOLB_STATE_OUTSIDE;
+  if ((blocked & FOLB_BLOCK_OUTDATED) != 0)
+    return FOLB_STATE_OUTDATED;
   if (!ep->health.ejected)
     return FOLB_STATE_USABLE;
   return now_ms < ep->health.until_ms || ep->health.probed

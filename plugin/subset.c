@@ -45,7 +45,7 @@ static void choose(struct folb_plan *plan, struct scored *room, bool backup,
   for (i = 0; i < plan->n; i++) {
     struct folb_plan_entry *e = &plan->entries[i];
 
-    if (e->backup != backup || e->weight == 0)
+    if (e->backup != backup || e->weight == 0 || e->outdated)
       continue;
     room[n].score = score_of(seed, e->ep);
     room[n++].e   = e;

@@ -43,8 +43,8 @@ static enum folb_status members_copy(const struct folb_env *env,
                                      const void *from, void **out)
 {
   struct folb_member_list *copy;
-  enum folb_status         status = folb_members_copy(
-              env, (const struct folb_member_list *)from, &copy);
+  enum folb_status         status =
+      folb_members_copy(env, (const struct folb_member_list *)from, &copy);
 
   *out = copy;
   return status;
@@ -299,9 +299,12 @@ static enum folb_status patterns_read(struct folb_value      *v,
                                       enum folb_patterns_form form)
 {
   struct folb_patterns *patterns = NULL;
-  enum folb_status      status =
-      folb_patterns_read(v->env, v->text, form, &patterns, &v->mistakes);
+  enum folb_status      status;
 
+  /* The default is NULL: defaults need no memory. */
+  if (folb_slice_is(v->text, v->spec->key.value))
+    return FOLB_OK;
+  status = folb_patterns_read(v->env, v->text, form, &patterns, &v->mistakes);
   if (folb_owned(v->spec))
     folb_owned_set(v->next, v->spec, patterns);
   else
@@ -309,13 +312,18 @@ static enum folb_status patterns_read(struct folb_value      *v,
   return status;
 }
 
-static void name_check(struct folb_value *v)
+static void name_read(struct folb_value *v)
 {
   char             buf[200];
   struct folb_text why;
 
   folb_text_init(&why, buf, sizeof(buf));
-  if (!folb_name_valid(v->text, &why))
+  memset((char *)v->next + v->spec->field, 0, FOLB_NAME_MAX + 1);
+  if (v->text.len == 0)
+    return;
+  if (folb_name_valid(v->text, &why))
+    memcpy((char *)v->next + v->spec->field, v->text.at, v->text.len);
+  else
     folb_mistakes_add(&v->mistakes, FOLB_EINVAL, 0, "%s: %s",
                       folb_quote(v->text).text, buf);
 }
@@ -324,6 +332,8 @@ enum folb_status folb_value_read(struct folb_value *v)
 {
   if (v->text.len == 0) {
     v->next->endpoints_set &= v->spec->form != FOLB_FORM_MEMBERS;
+    if (v->spec->form == FOLB_FORM_NAME)
+      name_read(v);
     if (v->spec->key.value[0] != '\0')
       folb_mistakes_add(&v->mistakes, FOLB_EINVAL, 0, "the value is empty");
     return FOLB_OK;
@@ -365,7 +375,7 @@ enum folb_status folb_value_read(struct folb_value *v)
     path_check(v);
     break;
   default:
-    name_check(v);
+    name_read(v);
   }
   return FOLB_OK;
 }

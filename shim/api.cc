@@ -209,14 +209,19 @@ int add(Clusters& clusters, const folb_member& member)
   return FOLB_OK;
 }
 
-// before: gets the weight that the member had.
-int weigh(const char* address, uint32_t weight, uint32_t& before)
+struct Weight {
+  uint32_t weight;
+  bool     given;
+};
+
+// The member has the other weight afterwards.
+int weigh(const char* address, Weight& other)
 {
   return edit([&](Clusters& clusters) {
     int status = FOLB_OK;
     if (folb_member* member = find(clusters, address, status)) {
-      before         = member->weight;
-      member->weight = weight;
+      std::swap(member->weight, other.weight);
+      std::swap(member->weight_set, other.given);
     }
     return status;
   });
@@ -371,14 +376,14 @@ int omnifolb_set_weight(const char* address, unsigned weight)
                               " out of range; 0..65535 is accepted")
                                  .c_str());
   return guarded([&]() -> int {
-    uint32_t before = 0;
-    if (int status = weigh(address, weight, before))
+    Weight other{weight, true};
+    if (int status = weigh(address, other))
       return status;
     // Where another source lists it with a larger one, that counts.
     const uint32_t counts = weight_in_force(address, weight);
     if (counts == weight)
       return done();
-    if (int status = weigh(address, before, before))
+    if (int status = weigh(address, other))
       return status;
     return fail(FOLB_EEXIST, (std::string("weight ") + std::to_string(weight) +
                               " of \"" + address +

@@ -22,6 +22,7 @@
 #include <folb/folb_base.h>
 #include <folb/folb_config.h>
 #include <folb/folb_giop.h>
+#include <folb/folb_protocol.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -129,7 +130,8 @@ enum folb_state {
   FOLB_STATE_TRIAL   = 2, /* its ejection has ended, one call tries it      */
   FOLB_STATE_DRAINED = 3, /* weight 0                                       */
   FOLB_STATE_REMOVED = 4, /* no member any more                             */
-  FOLB_STATE_OUTSIDE = 5  /* of the subset this process uses                */
+  FOLB_STATE_OUTSIDE = 5, /* of the subset this process uses                */
+  FOLB_STATE_OUTDATED = 6 /* no server names it any longer: tried last      */
 };
 struct folb_endpoint_stats {
   size_t                     size;
@@ -223,6 +225,10 @@ struct folb_ref_spec {
   struct folb_ref       *parent;   /* FOLB_ORIGIN_REPLY */
   struct folb_endpoint  *answered; /* FOLB_ORIGIN_REPLY */
   bool                   per_request; /* whatever the policy               */
+  /* What it says of its cluster; taken in when folb_ref_managed() is asked for
+   * a call.  Not of a fixed one. */
+  const struct folb_member *members;
+  uint32_t                  n_members;
 };
 
 /* Copies spec; resolves no name.  An own list may be empty. */
@@ -250,6 +256,16 @@ FOLB_API void folb_ref_balance(struct folb_ref *ref, bool per_request);
 /* Whether its calls are balanced one by one: under a per-request policy, or
  * asked for; false too as long as it is not managed. */
 FOLB_API bool folb_ref_balanced(struct folb_ref *ref);
+/* An update of the reference by its server: members are those of its cluster
+ * from now on, beside configured ones.  Contexts stay where they are; what the
+ * update does not name is tried last.  A reference whose addresses and members
+ * are of no cluster yet makes a new one. */
+FOLB_API enum folb_status folb_ref_update(struct folb_ref          *ref,
+                                          const struct folb_member *members,
+                                          uint32_t                  n);
+/* Whether ep is one of the reference's own addresses, by all that is known. */
+FOLB_API bool folb_ref_owns(const struct folb_ref      *ref,
+                            const struct folb_endpoint *ep);
 /* folb_own.profile of the own address that is ep; of the one that identified
  * the cluster when ep is a member the reference does not name. */
 FOLB_API uint32_t folb_ref_profile(const struct folb_ref      *ref,

@@ -25,6 +25,7 @@ struct folb_member {
   bool                backup;       /* b~: used when no other is usable  */
   bool                balancer;     /* v~: the address of a hardware
                                        balancer: never ejected           */
+  bool                weight_set;   /* the weight was given                */
 };
 
 struct folb_cluster_spec {
@@ -45,8 +46,9 @@ struct folb_member_list {
 
 /* Reads `[b~][v~][name@]address[*weight],...;...` (folbEndpoints).  Reports
  * every mistake of the text in one message.  Duplicates in a cluster merge:
- * the larger weight stays, it is a backup if all of them are and a balancer if
- * one of them is.  An address in two clusters is refused. */
+ * the larger weight stays, it is a backup if all of them are; it is a balancer,
+ * and its weight was given, if that is so of one of them.  An address in two
+ * clusters is refused. */
 FOLB_API enum folb_status
 folb_members_parse(const struct folb_env *env, const char *text, size_t len,
                    struct folb_member_list **out, struct folb_error *err);
@@ -98,6 +100,11 @@ struct folb_servers {
   struct folb_address *list;
 };
 
+enum folb_switch {
+  FOLB_SWITCH_ON  = 0,
+  FOLB_SWITCH_OFF = 1
+};
+
 #define FOLB_OFF UINT32_MAX /* "off" or "never" of a key that is a number */
 
 struct folb_policy_ops; /* folb_policy.h */
@@ -139,6 +146,9 @@ struct folb_config {
   uint32_t              resolve_interval_ms;
   struct folb_lookups  *lookups;     /* of folbResolve; NULL if empty       */
   struct folb_servers  *dns_servers; /* NULL: the system's                  */
+  enum folb_switch      protocol;    /* folbFolb                            */
+  char server[FOLB_NAME_MAX + 1];    /* "" = none                           */
+  struct folb_patterns *server_poas; /* of folbServerPOAs; NULL: all        */
 };
 
 FOLB_API enum folb_status folb_config_new(const struct folb_env *env,
@@ -185,6 +195,14 @@ FOLB_API bool folb_config_per_request(const struct folb_config *config,
 FOLB_API bool folb_config_idempotent(const struct folb_config *config,
                                      const char *repository_id,
                                      const char *operation);
+
+/* Whether references with this object key, one of the process's own, carry
+ * membership: the key of a persistent omniORB POA whose name, or the names of
+ * it and its ancestors joined by `/`, folbServerPOAs lists.  A key in clear is
+ * one of omniINSPOA.  Of names that are longer than 1024 octets together only
+ * the last one is looked at. */
+FOLB_API bool folb_config_publishes(const struct folb_config *config,
+                                    const uint8_t *key, size_t len);
 
 enum folb_rewrite {
   FOLB_REWRITE_NONE    = 0, /* used as it is                                */

@@ -50,6 +50,8 @@ const char *state_text(folb_state state)
     return "removed";
   case FOLB_STATE_OUTSIDE:
     return "outside";
+  case FOLB_STATE_OUTDATED:
+    return "outdated";
   }
   return "?";
 }

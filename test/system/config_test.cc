@@ -79,8 +79,7 @@ TEST_F(Configuration, EveryMistakeOfAValueIsReportedAtOnce)
 TEST_F(Configuration, KeysOfLaterVersionsSayNotYet)
 {
   for (const char *setting :
-       {"folbConnectRace=5", "folbFolb=off",
-        "folbServer=x", "folbServerPOAs=x", "folbFastPath=off", "folbSpin=3",
+       {"folbConnectRace=5", "folbFastPath=off", "folbSpin=3",
         "folbStats=/tmp", "folbControl=/tmp"}) {
     const std::string said = Refusal({std::string("ORB") + setting});
     EXPECT_TRUE(Has(said, "not yet")) << setting << ": " << said;
@@ -88,7 +87,7 @@ TEST_F(Configuration, KeysOfLaterVersionsSayNotYet)
   EXPECT_EQ("", Refusal({"ORBfolbResolveInterval=30000",
                          "ORBfolbLoadBalance=context", "ORBfolbOutlier=5",
                          "ORBfolbFailBack=never", "ORBfolbFolb=on",
-                         "ORBfolbRetryBudget=20:10", "ORBfolbServerPOAs=*"}));
+                         "ORBfolbRetryBudget=20:10"}));
   EXPECT_TRUE(Has(Refusal({"ORBfolbLoadBalance=sometimes"}), "sometimes"));
 }
 

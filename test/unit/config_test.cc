@@ -165,7 +165,7 @@ TEST_F(ConfigTest, EachAllocationMayFail)
   const std::pair<const char *, const char *> values[] = {
       {"folbEndpoints", "x@a:1,b:1;c:1"}, {"folbIdempotent", "*#ping"},
       {"folbEndpointsFile", "/etc/x"},    {"folbSeed", "7"},
-      {"folbPolicy", "ordered"},          {"folbServerPOAs", "*"},
+      {"folbPolicy", "ordered"},          {"folbServerPOAs", "a*"},
       {"folbResolve", "dns:a:1"},         {"folbDnsServers", "10.0.0.1:53"}};
   for (const auto &v : values) {
     const std::string before = Get(v.first);

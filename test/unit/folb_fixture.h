@@ -323,7 +323,8 @@ public:
   {
     return Stats()[Address(letter)].stats;
   }
-  // U(sable), E(jected), T(rial), D(rained), R(emoved), O(utside the subset)
+  // U(sable), E(jected), T(rial), D(rained), R(emoved), O(utside the subset),
+  // X (outdated)
   // of each letter.
   std::string States(const std::string &letters)
   {
@@ -331,7 +332,7 @@ public:
     auto        rows = Stats();
     for (char letter : letters)
       text += rows.count(Address(letter)) != 0
-                  ? "UETDRO"[rows[Address(letter)].stats.state]
+                  ? "UETDROX"[rows[Address(letter)].stats.state]
                   : '-';
     return text;
   }

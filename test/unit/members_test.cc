@@ -26,7 +26,7 @@ std::string Show(const folb_member_list *list)
       if (cluster.members[j].name[0] != '\0')
         all += std::string(cluster.members[j].name) + "@";
       all += address;
-      if (cluster.members[j].weight != FOLB_WEIGHT_DEFAULT)
+      if (cluster.members[j].weight_set)
         all += "*" + std::to_string(cluster.members[j].weight);
     }
   }
@@ -99,7 +99,8 @@ TEST_F(MembersTest, EmptyValueIsAnEmptyList)
 
 TEST_F(MembersTest, ReadsNamesAndWeights)
 {
-  EXPECT_EQ(": in1@a:1*7 in2@b:1 c:1*0", Parse("in1@a:1*7,in2@b:1*100,c:1*0"));
+  EXPECT_EQ(": in1@a:1*7 in2@b:1*100 c:1*0 d:1",
+            Parse("in1@a:1*7,in2@b:1*100,c:1*0,d:1"));
   EXPECT_EQ(": In-1/x@a:1", Parse("In-1/x@a:1"));
   EXPECT_EQ(": n@giop:unix:/tmp/a@b*3", Parse("n@giop:unix:/tmp/a@b*3"));
   EXPECT_EQ(": giop:unix:/tmp/a@b", Parse("giop:unix:/tmp/a@b"));
@@ -187,7 +188,7 @@ TEST_F(MembersTest, DuplicatesMergeAndTheLargerWeightStays)
   EXPECT_EQ(": a:1*200 b:1", Parse("a:1,b:1,A:1*200,giop:tcp:a:1*5"));
   EXPECT_EQ(2u, n_duplicates_);
   EXPECT_EQ("a:1", duplicate_);
-  EXPECT_EQ(": a:1", Parse("a:1*0,a:1"));
+  EXPECT_EQ(": a:1*100", Parse("a:1*0,a:1"));
   EXPECT_EQ(": x@a:1", Parse("a:1,x@a:1"));
   EXPECT_EQ(": x@a:1", Parse("x@a:1,y@a:1"));
   EXPECT_EQ(": a:1 giop:ssl:a:1", Parse("a:1,giop:ssl:a:1"));
@@ -323,7 +324,7 @@ TEST_F(MembersTest, CopiesAreDeep)
     folb_member_list *copy   = nullptr;
     const folb_status status = folb_members_copy(host_.env(), list, &copy);
     if (status == FOLB_OK) {
-      EXPECT_EQ(": x@a:1 | 2: b:1", Show(copy));
+      EXPECT_EQ(": x@a:1*100 | 2: b:1", Show(copy));
       EXPECT_EQ(1u, copy->n_duplicates);
       EXPECT_NE(list->clusters[0].members, copy->clusters[0].members);
     }
