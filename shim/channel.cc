@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "channel.h"
+#include "protocol.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -126,6 +127,13 @@ bool shared(omni::giopStrand& strand)
 
 } // namespace
 
+omni::GIOP_C& Channel::unopened(omni::GIOP_C& giop) const
+{
+  if (runtime_.config().protocol == FOLB_SWITCH_ON)
+    listen(giop, runtime_.serial());
+  return giop;
+}
+
 // The connection at hand is to be looked at before it is used. Ends: every
 // round but the last one gives a dead connection back.
 omni::GIOP_C& Channel::acquire_checked(omni::GIOP_C&  first,
@@ -135,7 +143,7 @@ omni::GIOP_C& Channel::acquire_checked(omni::GIOP_C&  first,
     omni::giopStrand& strand     = giop->strand();
     auto*             connection = static_cast<Connection*>(strand.connection);
     if (!connection)
-      return *giop;
+      return unopened(*giop);
     if (!orbParameters::oneCallPerConnection && shared(strand))
       return *giop;
     if (!fresh_only && connection->peek() == Connection::Peer::alive) {

@@ -14,10 +14,13 @@
 
 namespace omnifolb {
 
+class ServiceContexts;
+
 // What the core keeps from whoever connects or makes a reference: for which
 // invocation it is. On the stack of the attempt, which is current_attempt.
 struct Attempt {
   enum Reading { nothing, results, forward };
+  ServiceContexts* contexts; // NULL: a probe
   folb_call*   call;       // NULL: a probe, which ends at until
   folb_ref*    parent;     // of references in the reply
   Reading      reading;    // what is being unmarshalled
@@ -140,7 +143,7 @@ class Channel {
     omni::giopStrand& strand     = giop.strand();
     auto*             connection = static_cast<Connection*>(strand.connection);
     if (__builtin_expect(!connection, 0))
-      return giop;
+      return unopened(giop);
     if (__builtin_expect(!fresh_only && !connection->due(request.now), 1)) {
       connection->used(request.now, runtime_.idle_check_ms());
       return giop;
@@ -178,6 +181,8 @@ class Channel {
     return static_cast<omni::GIOP_C&>(*rope_->acquireClient(
         request.ior, request.key, request.key_size, request.call));
   }
+  // Of a connection that the first send opens.
+  omni::GIOP_C& unopened(omni::GIOP_C& giop) const;
   omni::GIOP_C& acquire_checked(omni::GIOP_C& giop, const Request& request,
                                 bool fresh_only);
   folb_outcome  wait_for_slot(uint64_t                 deadline,

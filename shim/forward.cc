@@ -3,6 +3,8 @@
 // LOCATION_FORWARDs: followed inside an invocation, bounded, and remembered
 // per reference and endpoint. The reference itself never changes.
 #include "identity.h"
+#include "initial.h"
+#include "own.h"
 
 namespace omnifolb {
 
@@ -174,6 +176,91 @@ bool Identity::call_target(Invocation& invocation, omniIdentity& target)
                            x.minor(), x.completed());
     return false;
   }
+}
+
+// ---- initial references that were given as a corbaname
+
+namespace {
+
+constexpr uint64_t again_every_ms = 1000;
+
+// The request was not executed, and another endpoint would have been tried.
+bool nothing_was_left(const Failure& failure)
+{
+  return failure.completed == CORBA::COMPLETED_NO &&
+         folb_verdict_of(failure.outcome, false, true).action ==
+             FOLB_ACTION_NEXT;
+}
+
+} // namespace
+
+void Identity::give_up(Invocation& invocation)
+{
+  if (!reference_->initial() || OwnCalls::current() ||
+      !nothing_was_left(invocation.failure) || !resolve_again(invocation))
+    invocation.failure.raise();
+}
+
+// What the name led to last, held; NULL: it was not resolved again.
+omniIdentity* Identity::moved()
+{
+  if (!has_moved_)
+    return nullptr;
+  omni_tracedmutex_lock lock(*omni::internalLock);
+  if (moved_)
+    moved_->gainRef();
+  return moved_;
+}
+
+// NULL: nowhere. Takes internalLock.
+void Identity::move(omniIdentity* to)
+{
+  omni_tracedmutex_lock lock(*omni::internalLock);
+  if (moved_)
+    moved_->loseRef();
+  moved_ = to;
+  if (to)
+    to->gainRef();
+  has_moved_ = to != nullptr;
+  managed_at_ = 0;
+}
+
+// True: what the name leads to now has answered. Of several threads one
+// resolves it; one that comes later finds it done.
+bool Identity::resolve_again(Invocation& invocation)
+{
+  const uint64_t now  = now_ms();
+  uint64_t       last = again_ms_.load();
+  if (now < last ||
+      !again_ms_.compare_exchange_strong(last, now + again_every_ms)) {
+    Target target(moved());
+    return target.get() && call_target(invocation, *target.get());
+  }
+  CORBA::Object_var to = initial_again(*ior_, invocation.deadline);
+  if (CORBA::is_nil(to))
+    return false;
+  Target target(target_of(to, invocation.call->objref()));
+  move(target.get());
+  log(FOLB_LOG_STATE, "an initial reference of type %s is resolved again",
+      ior_->repositoryID());
+  invocation.now = now_ms();
+  return call_target(invocation, *target.get());
+}
+
+// False: there it is lost too, and forgotten.
+bool Identity::call_moved(omniCallDescriptor& call)
+{
+  Target target(moved());
+  if (!target.get())
+    return false;
+  Invocation invocation = begin_moved(call);
+  if (call_target(invocation, *target.get()))
+    return true;
+  if (!nothing_was_left(invocation.failure))
+    invocation.failure.raise();
+  if (Target(moved()).get() == target.get())
+    move(nullptr);
+  return false;
 }
 
 } // namespace omnifolb

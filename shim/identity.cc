@@ -36,6 +36,8 @@ Identity::~Identity()
 {
   for (auto& f : forwards_)
     f.second->loseRef();
+  if (moved_)
+    moved_->loseRef();
   rope_->decrRefCount();
   ior_->release();
   if (--identity_count == 0)
@@ -159,8 +161,8 @@ bool Identity::managed(omniCallDescriptor& call)
     reference_->note_balance(call.objref()->_localServantTarget(), state);
   if (state != FOLB_MANAGED)
     return false;
-  // A look-up is found out on this way.
-  if (!looks_up_)
+  // A look-up is found out on this way, and where it has moved.
+  if (!looks_up_ && !has_moved_)
     managed_at_.store(changes, std::memory_order_relaxed);
   return true;
 }

@@ -15,6 +15,7 @@ namespace omnifolb {
 
 class Identity;
 class Lease;
+class ServiceContexts;
 
 // The last failure of an invocation, as it will be raised if nothing helps.
 struct Failure {
@@ -95,12 +96,16 @@ class Identity final : public omniIdentity {
   void look_up(omniCallDescriptor& call);
   bool wait_for_names(omniCallDescriptor& call);
   void pass_through(omniCallDescriptor& call);
+  Invocation begin(omniCallDescriptor& call);
+  Invocation begin_moved(omniCallDescriptor& call);
   template <bool lookup> void invoke(omniCallDescriptor& call);
   // Tries candidates until one answers (true), or the verdict is to raise
   // invocation.failure (false). before: dispatches of this invocation that
   // failed with nothing left to try.
   template <bool lookup> bool run(Invocation& invocation, unsigned before);
   bool run_target(Invocation& invocation);
+  // Nothing else helped: raises, unless the name leads elsewhere now.
+  void give_up(Invocation& invocation);
   bool go_on(Invocation& invocation, folb_call& fc, unsigned before,
              Ending ending);
 
@@ -110,7 +115,8 @@ class Identity final : public omniIdentity {
   Ending attempt_again(Invocation& invocation, folb_call& fc, bool fresh_only,
                        omniIdentity*& target);
   Ending exchange(Invocation& invocation, folb_call& fc, Lease& lease,
-                  omniIOR& ior, omniIdentity*& target);
+                  omniIOR& ior, ServiceContexts& contexts,
+                  omniIdentity*& target);
   Ending other_reply(Invocation& invocation, folb_call& fc, Attempt& attempt,
                      omni::GIOP_C& giop, omniIOR& ior, omniIdentity*& target);
   Ending locate_reply(Invocation& invocation, folb_call& fc, Attempt& attempt,
@@ -130,6 +136,10 @@ class Identity final : public omniIdentity {
   omniIdentity* take_forward(Invocation& invocation, Attempt& attempt,
                              omni::GIOP_C& giop);
   bool          call_target(Invocation& invocation, omniIdentity& target);
+  omniIdentity* moved();
+  void          move(omniIdentity* to);
+  bool          call_moved(omniCallDescriptor& call);
+  bool          resolve_again(Invocation& invocation);
 
   // Remembered forwards by endpoint; take internalLock.
   omniIdentity* remembered(folb_endpoint* endpoint);
@@ -148,6 +158,11 @@ class Identity final : public omniIdentity {
   omni::Rope*       rope_;      // retained: the ORB's own, for identity
   Reference*        reference_; // the IOR's
   std::map<folb_endpoint*, omniIdentity*> forwards_;
+  // What the name of an initial reference led to when all that the reference
+  // itself leads to was lost. moved_: under internalLock.
+  std::atomic<bool>     has_moved_{false};
+  omniIdentity*         moved_ = nullptr;
+  std::atomic<uint64_t> again_ms_{0}; // not before that time
 };
 
 } // namespace omnifolb

@@ -2,8 +2,10 @@
 //
 // Where omniORB finds us: options and initialiser are registered when the
 // library is loaded, interceptors at each ORB_init of an active plug-in.
+#include "agent.h"
 #include "channel.h"
 #include "identity.h"
+#include "initial.h"
 #include "orb.h"
 #include "runtime.h"
 
@@ -71,10 +73,12 @@ void activate(const folb_config& config)
   }
   if (!Runtime::start(config))
     return;
+  initial_note_uris();
   omni::omniInterceptors* interceptors = omniORB::getInterceptors();
   interceptors->createIdentity.add(create_identity);
   interceptors->clientOpenConnection.add(client_open_connection);
   announce(config);
+  agent_start(*Runtime::current());
 }
 
 class Initialiser final : public omni::omniInitialiser {
@@ -100,7 +104,9 @@ class Initialiser final : public omni::omniInitialiser {
   void detach() override
   {
     api_orb_exists(false);
+    agent_stop();
     Runtime::stop();
+    initial_forget_uris();
   }
 };
 

@@ -9,6 +9,7 @@
 
 #include "identity.h"
 #include "lease.h"
+#include "protocol.h"
 #include "use.h"
 
 namespace omnifolb {
@@ -58,12 +59,14 @@ uint64_t deadline_of(const omniCallDescriptor& call, uint64_t now)
 // Request and reply.
 HOT Identity::Ending Identity::exchange(Invocation& invocation,
                                            folb_call& fc, Lease& lease,
-                                           omniIOR&       ior,
-                                           omniIdentity*& target)
+                                           omniIOR&         ior,
+                                           ServiceContexts& contexts,
+                                           omniIdentity*&   target)
 {
   omni::GIOP_C&       giop = lease.giop();
   omniCallDescriptor& call = *invocation.call;
   Attempt             attempt;
+  attempt.contexts   = &contexts;
   attempt.call       = &fc;
   attempt.parent     = invocation.parent;
   attempt.reading    = Attempt::nothing;
@@ -76,6 +79,8 @@ HOT Identity::Ending Identity::exchange(Invocation& invocation,
   try {
     if (__builtin_expect(call.op() != nullptr, 1)) {
       call.initialiseCall(giop);
+      if (__builtin_expect(contexts.label().any(), 0))
+        send_label(giop);
       giop.omni::GIOP_C::InitialiseRequest();
       asked = true;
       if (__builtin_expect(giop.omni::GIOP_C::ReceiveReply() ==
@@ -140,13 +145,14 @@ HOT Identity::Ending Identity::attempt(Invocation& invocation,
                                            ? invocation.call->op()
                                            : "LocateRequest",
         folb_endpoint_text(fc.endpoint));
-  Ending ending;
+  Ending          ending;
+  ServiceContexts contexts(*candidate);
   {
     Lease lease(*channel,
                 {candidate->ior, candidate->key, candidate->key_size,
                  invocation.call, invocation.now},
                 fresh_only);
-    ending = exchange(invocation, fc, lease, *candidate->ior, target);
+    ending = exchange(invocation, fc, lease, *candidate->ior, contexts, target);
   }
   return __builtin_expect(ending == Ending::again, 0)
              ? attempt_again(invocation, fc, fresh_only, target)
@@ -187,7 +193,7 @@ HOT bool Identity::run(Invocation& invocation, unsigned before)
   return go_on(invocation, fc, before, at_endpoint(invocation, fc, false));
 }
 
-template <bool lookup> HOT void Identity::invoke(omniCallDescriptor& call)
+HOT Invocation Identity::begin(omniCallDescriptor& call)
 {
   Invocation invocation;
   invocation.call     = &call;
@@ -198,10 +204,21 @@ template <bool lookup> HOT void Identity::invoke(omniCallDescriptor& call)
   invocation.resent   = false;
   invocation.top      = this;
   invocation.parent   = reference_->ref();
-  const omni::giopAddress* used = call.firstAddressUsed();
+  return invocation;
+}
+
+Invocation Identity::begin_moved(omniCallDescriptor& call)
+{
+  return begin(call);
+}
+
+template <bool lookup> HOT void Identity::invoke(omniCallDescriptor& call)
+{
+  Invocation               invocation = begin(call);
+  const omni::giopAddress* used       = call.firstAddressUsed();
   if (!run<lookup>(invocation,
                    __builtin_expect(used != nullptr, 0) ? marked(used) : 0))
-    invocation.failure.raise();
+    give_up(invocation);
 }
 
 // Caller holds internalLock; it is not held on return.
@@ -210,6 +227,8 @@ void Identity::dispatch(omniCallDescriptor& call)
   Use use(*this);
   const bool found = __builtin_expect(
       managed_at_.load(std::memory_order_relaxed) == runtime_.changes(), 1);
+  if (!found && has_moved_ && call_moved(call))
+    return;
   if (!found && !managed(call))
     pass_through(call);
   else if (!found && is_lookup(call))

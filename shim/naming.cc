@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // naming: the objects that are bound in a naming context, by calls of our own.
+#include "initial.h"
 #include "lookup.h"
 #include "own.h"
 
@@ -96,6 +97,38 @@ void add_addresses(CORBA::Object_ptr object, std::vector<folb_member>& list)
     add_other_ways(*ior, list);
 }
 
+struct Late {}; // time is up, or the ORB is gone
+
+// Before each call: what is left of the time is its deadline.
+template <class Var> void prepare(const Var& object, uint64_t deadline)
+{
+  const uint64_t now = now_ms();
+  if (now >= deadline || OwnCalls::orb_has_shut_down())
+    throw Late();
+  omniORB::setClientCallTimeout(object, CORBA::ULong(deadline - now));
+}
+
+CosNaming::NamingContext_ptr as_context(CORBA::Object_ptr object)
+{
+  CosNaming::NamingContext_var context =
+      CosNaming::NamingContext::_unchecked_narrow(object);
+  if (CORBA::is_nil(context))
+    OMNIORB_THROW(INV_OBJREF, 0, CORBA::COMPLETED_NO);
+  keep_handlers_out(context);
+  return context._retn();
+}
+
+CosNaming::NamingContext_ptr root_context(const std::string& root)
+{
+  CORBA::Object_var object = omni::omniURI::stringToObject(root.c_str());
+  if (!root.compare(0, 13, "corbaloc:rir:")) {
+    // The application's, whose time-outs and handlers are its own.
+    CORBA::String_var text = omni::omniURI::objectToString(object);
+    object                 = omni::omniURI::stringToObject(text);
+  }
+  return as_context(object);
+}
+
 class Naming final : public Lookup {
  public:
   explicit Naming(const folb_lookup& entry) : root_(split(entry.text, name_))
@@ -104,13 +137,11 @@ class Naming final : public Lookup {
   Found run(Background& background) override;
 
  private:
-  struct Late {}; // time is up, or the ORB is gone
   bool wait_for_orb(Background& background) const;
   void read(Found& found);
   void read_context(Found& found);
   void add(CosNaming::NamingContext_ptr   context,
            const CosNaming::BindingList& bindings, Found& found);
-  template <class Var> void prepare(const Var& object) const;
 
   std::string name_; // "": the root context itself
   std::string root_;
@@ -130,22 +161,13 @@ bool Naming::wait_for_orb(Background& background) const
   return !background.stopping();
 }
 
-// Before each call: what is left of the time is its deadline.
-template <class Var> void Naming::prepare(const Var& object) const
-{
-  const uint64_t now = now_ms();
-  if (now >= deadline_ || OwnCalls::orb_has_shut_down())
-    throw Late();
-  omniORB::setClientCallTimeout(object, CORBA::ULong(deadline_ - now));
-}
-
 void Naming::add(CosNaming::NamingContext_ptr   context,
                  const CosNaming::BindingList& bindings, Found& found)
 {
   for (CORBA::ULong i = 0; i < bindings.length(); ++i) {
     if (bindings[i].binding_type != CosNaming::nobject)
       continue;
-    prepare(context);
+    prepare(context, deadline_);
     try {
       CORBA::Object_var object = context->resolve(bindings[i].binding_name);
       if (!CORBA::is_nil(object))
@@ -159,40 +181,27 @@ void Naming::add(CosNaming::NamingContext_ptr   context,
 
 void Naming::read_context(Found& found)
 {
-  CORBA::Object_var object = omni::omniURI::stringToObject(root_.c_str());
-  if (!root_.compare(0, 13, "corbaloc:rir:")) {
-    // The application's, whose time-outs and handlers are its own.
-    CORBA::String_var text = omni::omniURI::objectToString(object);
-    object                 = omni::omniURI::stringToObject(text);
-  }
-  CosNaming::NamingContext_var context =
-      CosNaming::NamingContext::_unchecked_narrow(object);
-  if (CORBA::is_nil(context))
-    OMNIORB_THROW(INV_OBJREF, 0, CORBA::COMPLETED_NO);
-  keep_handlers_out(context);
+  CosNaming::NamingContext_var context = root_context(root_);
   if (!name_.empty()) {
     CosNaming::Name_var path = omni::omniURI::stringToName(name_.c_str());
-    prepare(context);
-    object  = context->resolve(path);
-    context = CosNaming::NamingContext::_unchecked_narrow(object);
-    if (CORBA::is_nil(context))
-      OMNIORB_THROW(INV_OBJREF, 0, CORBA::COMPLETED_NO);
-    keep_handlers_out(context);
+    prepare(context, deadline_);
+    CORBA::Object_var object = context->resolve(path);
+    context                  = as_context(object);
   }
   CosNaming::BindingList_var     bindings;
   CosNaming::BindingIterator_var more;
-  prepare(context);
+  prepare(context, deadline_);
   context->list(batch, bindings, more);
   if (!CORBA::is_nil(more))
     keep_handlers_out(more);
   add(context, bindings, found);
   for (bool rest = !CORBA::is_nil(more); rest;) {
-    prepare(more);
+    prepare(more, deadline_);
     rest = more->next_n(batch, bindings);
     add(context, bindings, found);
   }
   if (!CORBA::is_nil(more)) {
-    prepare(more);
+    prepare(more, deadline_);
     more->destroy();
   }
 }
@@ -233,6 +242,29 @@ Found Naming::run(Background& background)
 }
 
 } // namespace
+
+CORBA::Object_ptr resolve_corbaname(const std::string& uri, uint64_t until)
+{
+  std::string       name;
+  const std::string root = split("naming:" + uri, name);
+  OwnCalls::watch_orb();
+  OwnCalls own;
+  try {
+    CosNaming::NamingContext_var context = root_context(root);
+    if (name.empty())
+      return context._retn();
+    CosNaming::Name_var path = omni::omniURI::stringToName(name.c_str());
+    prepare(context, std::min(until, now_ms() + lookup_limit_ms));
+    return context->resolve(path);
+  }
+  catch (const Late&) {
+  }
+  catch (const CORBA::Exception& x) {
+    log(FOLB_LOG_STATE, "%s cannot be resolved again: %s", uri.c_str(),
+        described(x).c_str());
+  }
+  return CORBA::Object::_nil();
+}
 
 std::unique_ptr<Lookup> make_naming(const folb_lookup& lookup)
 {

@@ -25,6 +25,9 @@
 #include <omniORB4/internal/giopStrandFlags.h>
 #include <omniORB4/internal/giopRope.h>
 #include <omniORB4/internal/GIOP_C.h>
+#include <omniORB4/IOP_S.h>
+#include <omniORB4/internal/GIOP_S.h>
+#include <omniORB4/internal/objectTable.h>
 #include <omniORB4/internal/SocketCollection.h>
 #include <omniORB4/internal/transportRules.h>
 #include <omniORB4/internal/libcWrapper.h>
@@ -44,6 +47,27 @@ using namespace omni;
 // that a handler is given; past the end: it is not there. The list is private
 // to orbOptions; an explicit instantiation may name it.
 size_t option_position(const omni::orbOptions& options, const char* value);
+// The first octet of the message that a stream reads or writes, likewise
+// private.
+CORBA::Octet* message_read(omni::giopStream& stream);
+CORBA::Octet* message_written(omni::giopStream& stream);
+template <auto input, auto output> struct MessageStarts {
+  friend CORBA::Octet* message_read(omni::giopStream& stream)
+  {
+    return reinterpret_cast<CORBA::Octet*>((stream.*input)());
+  }
+  friend CORBA::Octet* message_written(omni::giopStream& stream)
+  {
+    return reinterpret_cast<CORBA::Octet*>((stream.*output)());
+  }
+};
+// Where a stream writes next; protected.
+struct WrittenUpTo : cdrStream {
+  static void*& of(cdrStream& stream)
+  {
+    return stream.*(&WrittenUpTo::pd_outb_mkr);
+  }
+};
 template <auto values> struct OptionValues {
   static size_t position(const omni::orbOptions& options, const char* value)
   {

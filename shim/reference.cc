@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "initial.h"
 #include "own.h"
 #include "reference.h"
 
@@ -260,8 +261,16 @@ bool Reference::other_ways(const Profile& profile, std::vector<folb_own>& own)
 
 bool Reference::open(const char* target_id)
 {
-  std::vector<folb_own> own;
+  const std::unique_ptr<Announcement> announced = announcement();
+  const folb_announcement* said = announced ? &announced->said() : nullptr;
+  std::vector<folb_own>    own;
   for (const Profile& p : profiles_) {
+    if (said && said->ssl_only && said->n_tls &&
+        CORBA::Long(p.index) == ior_.addr_selected_profile_index()) {
+      for (uint32_t i = 0; i < said->n_tls; ++i)
+        own.push_back({said->tls[i], p.index});
+      continue;
+    }
     // What goes by SSL or a local socket does not go by alternate addresses.
     if (other_ways(p, own))
       continue;
@@ -292,6 +301,21 @@ bool Reference::open(const char* target_id)
       (((some_unusable_ && !transient_) || OwnCalls::current()) &&
        !own.empty()) ||
       some_rewritten_;
+  if (said) {
+    set_label(label_, *said);
+    newest_.set(label_.get());
+    // A label is sent by channels of ours only.
+    spec.always |= said->label != nullptr && !own.empty();
+    spec.per_request |= said->per_request;
+    if (!said->ssl_only && !transient_) {
+      spec.members   = said->members;
+      spec.n_members = said->n_members;
+    }
+  }
+  initial_ = !strcmp(target_id, CORBA::Object::_PD_repoId) &&
+             !OwnCalls::current() && is_initial_resolution();
+  // Calls that are left to the ORB do not come back to us.
+  spec.always |= initial_ && !own.empty();
   // With all addresses dropped there is nothing to try: not left to the ORB.
   if (some_rewritten_ && own.empty())
     spec.fixed = true;
@@ -347,7 +371,9 @@ Candidate* Reference::make(folb_endpoint* endpoint)
 {
   const Profile& profile = profile_for(endpoint);
   omniIOR*       ior  = private_ior(profile, *folb_endpoint_address(endpoint));
-  auto*          made = new Candidate{endpoint, {}, ior, nullptr, 0};
+  auto*          made =
+      new Candidate{*this, endpoint, {}, ior, nullptr, 0, {}, {}};
+  made->label.set(label_for(endpoint).get());
   if (ior) {
     const auto&  data = ior->iopProfiles()[profile.index].profile_data;
     folb_profile p{};

@@ -8,14 +8,18 @@
 #include <vector>
 
 #include "channel.h"
+#include "label.h"
 #include "orb.h"
 #include "runtime.h"
 
 namespace omnifolb {
 
+class Reference;
+
 // A reference at one endpoint. Made at first use, never changed afterwards
 // but for the channel; lives as long as its reference.
 struct Candidate {
+  Reference&            reference;
   folb_endpoint*        endpoint;
   std::atomic<Channel*> channel; // retained; NULL: no way is allowed
   // Ours alone: GIOP version, code sets and addressing mode live in it. Its
@@ -23,6 +27,31 @@ struct Candidate {
   omniIOR*            ior;
   const CORBA::Octet* key; // of that profile
   CORBA::ULong        key_size;
+  LabelSlot           label;           // that its server knows
+  std::atomic<uint64_t> last_update{0}; // of its server: hash; 0: none
+};
+
+// What a profile says of the cluster of its object.
+class Announcement {
+ public:
+  Announcement(const folb_config& config, const CORBA::Octet* profile,
+               size_t size);
+  Announcement(const Announcement&) = delete;
+  ~Announcement();
+  // Nothing is said if there was an error; NULL: none.
+  const folb_announcement& said() const { return said_; }
+  const char* error() const { return status_ ? error_.msg : nullptr; }
+  // Members that say where they are to themselves only.
+  bool left_out() const { return left_out_; }
+
+ private:
+  void leave_out_loopback(const CORBA::Octet* octets, size_t size);
+  void rewrite(const folb_config& config);
+
+  bool              left_out_ = false;
+  folb_announcement said_{};
+  folb_error        error_{};
+  folb_status       status_;
 };
 
 class Reference {
@@ -51,6 +80,8 @@ class Reference {
         return c ? c : make(endpoint);
     }
   }
+  // It is what an initial reference's corbaname led to.
+  bool initial() const { return initial_; }
   // Its type is listed in folbPerRequest.
   bool balanced() const { return balanced_.load(std::memory_order_relaxed); }
   // An object reference of this interface is made of it: whether that makes
@@ -58,6 +89,9 @@ class Reference {
   bool balance(const char* interface_id);
   // Says, once a type, whether that is in force. Caller holds no lock.
   void note_balance(const char* interface_id, folb_managed managed);
+
+  // A reply of the candidate carried the data of a FOLB_CONTEXT_UPDATE.
+  void update(Candidate& candidate, const CORBA::Octet* octets, size_t size);
 
   // After Channel::retired: with a channel of today.
   void renew(Candidate& candidate);
@@ -99,6 +133,14 @@ class Reference {
   void       note(const omni::giopAddress& address, const Way& way);
   bool       open(const char* target_id);
   bool       other_ways(const Profile& profile, std::vector<folb_own>& own);
+  std::unique_ptr<Announcement> announcement();
+  void install(Candidate& candidate, const folb_announcement& said);
+  void set_label(LabelSlot& slot, const folb_announcement& said);
+  // What is sent to a server that has not said its own yet.
+  LabelSlot& label_for(const folb_endpoint* endpoint)
+  {
+    return folb_ref_owns(ref_, endpoint) ? label_ : newest_;
+  }
   Candidate* make(folb_endpoint* endpoint);
   void       put(Table& table, Candidate* candidate);
   const Profile& profile_for(folb_endpoint* endpoint) const;
@@ -118,6 +160,9 @@ class Reference {
   std::atomic<bool>    balanced_{false};
   std::atomic<bool>    balance_noted_{false};
   bool                 some_rewritten_ = false; // or dropped
+  bool                 initial_        = false;
+  LabelSlot            label_;  // of the IOR
+  LabelSlot            newest_; // of the last update, before that of the IOR
   std::vector<Profile> profiles_;
   std::atomic<Table*>  table_{nullptr};
 };

@@ -6,7 +6,9 @@
 #include <climits>
 #include <ctime>
 
+#include "agent.h"
 #include "channel.h"
+#include "label.h"
 #include "connection.h"
 #include "orb.h"
 #include "own.h"
@@ -173,6 +175,14 @@ void Runtime::note_unmanaged(const char* type_id, const char* reason)
       *type_id ? type_id : "(none)", reason);
 }
 
+void Runtime::warn_of_server(const char* server, const char* subject,
+                             const char* reason)
+{
+  if (!log_enabled(FOLB_LOG_ERROR) || noted("server", server, subject))
+    return;
+  log(FOLB_LOG_ERROR, "%s of %s is ignored: %s", subject, server, reason);
+}
+
 void Runtime::note_balance(const char* type_id, const char* reason)
 {
   if (!log_enabled(FOLB_LOG_STATE) ||
@@ -317,6 +327,7 @@ void unlock_orb()
 void Runtime::before_fork()
 {
   api_before_fork();
+  agent_before_fork();
   if (current())
     lock_orb();
   shim_lock.lock();
@@ -331,6 +342,7 @@ void Runtime::after_fork(bool child)
     folb_engine_after_fork(runtime->engine_, child);
   if (child) {
     Connection::abandon_all();
+    LabelSlot::after_fork_in_child();
     resolver_after_fork_in_child();
     watcher_after_fork_in_child();
     prober_after_fork_in_child();
@@ -347,6 +359,7 @@ void Runtime::after_fork(bool child)
   }
   shim_lock.unlock();
   unlock_orb();
+  agent_after_fork(child);
   api_after_fork();
 }
 

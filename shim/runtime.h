@@ -100,6 +100,10 @@ class Runtime {
   // folbPerRequest lists are balanced so (NULL), or why they are not.
   void note_balance(const char* type_id, const char* reason);
 
+  // Warns, once for each server and subject, that what it says is ignored.
+  void warn_of_server(const char* server, const char* subject,
+                      const char* reason);
+
   // Starts again the threads that a fork has ended; cheap.
   void ensure_background()
   {

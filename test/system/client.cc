@@ -303,7 +303,9 @@ static Commands AllCommands()
   AddNaming(all);
   AddProcess(all);
   AddSockets(all);
+  AddAllocs(all);
   AddApi(all);
+  AddIntercept(all);
   return all;
 }
 

@@ -44,7 +44,9 @@ void AddCalls(Commands &to);   // client_calls.cc
 void AddNaming(Commands &to);  // client_naming.cc
 void AddProcess(Commands &to); // client_process.cc
 void AddSockets(Commands &to); // client_sockets.cc
+void AddAllocs(Commands &to);  // client_allocs.cc
 void AddApi(Commands &to);     // client_api.cc
+void AddIntercept(Commands &to); // client_intercept.cc
 
 } // namespace client
 

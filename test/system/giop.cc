@@ -251,12 +251,20 @@ static void DecodeTarget(GiopRequest &r, CdrIn &in)
   r.key = r.profile.key;
 }
 
-static void SkipContexts(CdrIn &in)
+static void ReadContexts(GiopRequest &r, CdrIn &in)
 {
   for (uint32_t n = in.U32(); n > 0; n--) {
-    in.U32();
-    in.Sequence();
+    const uint32_t id = in.U32();
+    r.contexts.emplace_back(id, in.Sequence());
   }
+}
+
+std::string GiopRequest::Context(uint32_t context) const
+{
+  for (const auto &c : contexts)
+    if (c.first == context)
+      return std::string(c.second.begin(), c.second.end());
+  return "none";
 }
 
 GiopRequest DecodeRequest(const Octets &message)
@@ -269,7 +277,7 @@ GiopRequest DecodeRequest(const Octets &message)
   if (r.type != kRequest && r.type != kLocateRequest)
     return r;
   if (r.type == kRequest && r.minor < 2)
-    SkipContexts(in);
+    ReadContexts(r, in);
   r.id = in.U32();
   if (r.type == kRequest) {
     r.expects = in.U8() != 0;
@@ -278,8 +286,11 @@ GiopRequest DecodeRequest(const Octets &message)
         in.U8();
   }
   DecodeTarget(r, in);
-  if (r.type == kRequest)
-    r.operation = in.Text();
+  if (r.type != kRequest)
+    return r;
+  r.operation = in.Text();
+  if (r.minor >= 2)
+    ReadContexts(r, in);
   return r;
 }
 
@@ -396,6 +407,43 @@ Octets LocateUnknown(const GiopRequest &to)
 Octets CloseConnection(int minor)
 {
   return Message(minor, kCloseConnection, {});
+}
+
+Octets WithContext(const Octets &reply, uint32_t context, const Octets &data)
+{
+  constexpr size_t contexts_at = 20, body_at = 24;
+  CdrOut           out(true, kHeader);
+  out.octets.assign(reply.begin() + kHeader, reply.begin() + contexts_at);
+  out.U32(1);
+  out.U32(context);
+  out.Sequence(data);
+  if (reply.size() > body_at)
+    out.Align(8);
+  out.octets.insert(out.octets.end(),
+                    reply.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                        body_at, reply.size())),
+                    reply.end());
+  return Message(2, kReply, out.octets);
+}
+
+Octets InFragments(const Octets &reply, size_t size)
+{
+  constexpr uint8_t first = kReply, fragment = 7, more = 2;
+  const Octets      id(reply.begin() + kHeader, reply.begin() + kHeader + 4);
+  Octets            all;
+  size_t            end;
+  for (size_t at = kHeader; at < reply.size(); at = end) {
+    Octets body(at == kHeader ? Octets() : id);
+    // All but the last message are a multiple of 8 octets.
+    end = std::min(reply.size(), at + size - kHeader - body.size());
+    body.insert(body.end(), reply.begin() + static_cast<std::ptrdiff_t>(at),
+                reply.begin() + static_cast<std::ptrdiff_t>(end));
+    Octets message = Message(2, at == kHeader ? first : fragment, body);
+    if (end < reply.size())
+      message[6] |= more;
+    all.insert(all.end(), message.begin(), message.end());
+  }
+  return all;
 }
 
 } // namespace folbtest

@@ -120,6 +120,10 @@ struct GiopRequest {
   std::string key;     // of the profile, when that was sent
   Profile     profile; // with addressing 1 and 2
   std::string operation;
+  std::vector<std::pair<uint32_t, Octets>> contexts; // service contexts
+
+  // The data of a context; "none" when there is no such.
+  std::string Context(uint32_t context) const;
 };
 
 GiopRequest DecodeRequest(const Octets &message);
@@ -143,6 +147,10 @@ Octets ReplyNeedsAddressing(const GiopRequest &to, uint16_t mode);
 Octets LocateHere(const GiopRequest &to);
 Octets LocateUnknown(const GiopRequest &to);
 Octets CloseConnection(int minor = 2);
+// A reply of GIOP 1.2, of the above, with a service context.
+Octets WithContext(const Octets &reply, uint32_t context, const Octets &data);
+// The same in fragments of so many octets (a multiple of 8).
+Octets InFragments(const Octets &reply, size_t size);
 
 } // namespace folbtest
 

@@ -124,7 +124,9 @@ Finished RunProgram(const Strings &argv, const Strings &env,
 class Server
 {
 public:
-  Server(const TempDir &dir, std::string name, Strings args = {});
+  // env: not empty, the plug-in is loaded too.
+  Server(const TempDir &dir, std::string name, Strings args = {},
+         Strings env = {});
 
   void Start(); // again, on the same port
   // kill -9.  A connection that was in use a moment ago is not yet looked at
@@ -139,7 +141,9 @@ public:
   void        Signal(int signal) { process_.Signal(signal); }
   std::string Wait() { return process_.Wait(); }
   // One of the commands of server.cc.
-  void Tell(const std::string &command);
+  void        Tell(const std::string &command);
+  std::string Ask(const std::string &command);
+  std::string Errors() const { return Contents(err_); }
 
   const std::string &Name() const { return name_; }
   std::string        Address() const { return port_.Address(); }
@@ -157,6 +161,7 @@ private:
   std::string log_;
   std::string err_;
   Strings     args_;
+  Strings     env_;
   std::string iors_[3];
   Process     process_;
 };

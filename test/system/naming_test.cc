@@ -204,4 +204,119 @@ TEST_F(Naming, FiftyCyclesLeaveNothingBehind)
   EXPECT_EQ("exit 0", client.Quit());
 }
 
+// ---- initial references given as a corbaname
+
+class InitialName : public SystemTest
+{
+protected:
+  Strings Env(const Strings &more = {}) const
+  {
+    Strings env = {"ORBfolbPolicy=ordered", kNoLocate,
+                   "ORBInitRef=Echo=corbaname::" + names_.Address() + "#echo"};
+    env.insert(env.end(), more.begin(), more.end());
+    return env;
+  }
+
+  // The idle check looks at a connection that was idle for a moment.
+  static void Lose(std::unique_ptr<FakeServer> &server)
+  {
+    Watch(3);
+    server.reset();
+  }
+
+  OmniNames  names_{dir_, "names"};
+  Binder     binder_{dir_, names_};
+  FakeServer b_{AnswerWith("B")};
+};
+
+TEST_F(InitialName, IsResolvedAgainWhenAllItLedToIsLost)
+{
+  auto a = std::make_unique<FakeServer>(AnswerWith("A"));
+  binder_.Bind("echo", a->IorOf(kFakeKey));
+  Client client(dir_, Env());
+  EXPECT_EQ("0", client.Ask("initial Echo"));
+  EXPECT_EQ("A=2", client.Call("0", "whoami", 2).text);
+  const std::string ior = client.Ask("ior 0");
+  Lose(a);
+  binder_.Unbind("echo");
+  binder_.Bind("echo", b_.IorOf(kFakeKey));
+  EXPECT_EQ("B=3", client.Call("0", "whoami", 3).text);
+  EXPECT_EQ(ior, client.Ask("ior 0"));
+}
+
+TEST_F(InitialName, ASecondLossIsNoticedToo)
+{
+  std::vector<std::unique_ptr<FakeServer>> servers;
+  Client                                   client(dir_, Env());
+  for (const char *name : {"A", "B", "C"}) {
+    servers.push_back(std::make_unique<FakeServer>(AnswerWith(name)));
+    if (servers.size() > 1)
+      binder_.Unbind("echo");
+    binder_.Bind("echo", servers.back()->IorOf(kFakeKey));
+    if (servers.size() == 1)
+      client.Ask("initial Echo");
+    else
+      Lose(servers[servers.size() - 2]);
+    EXPECT_TRUE(Eventually([&] {
+      return client.Call("0", "whoami").text == Times(name, 1);
+    })) << client.Call("0", "whoami").text;
+  }
+  EXPECT_EQ("exit 0", client.Quit());
+}
+
+TEST_F(InitialName, WithoutAnAnswerTheFailureIsThatOfTheCall)
+{
+  auto a = std::make_unique<FakeServer>(AnswerWith("A"));
+  binder_.Bind("echo", a->IorOf(kFakeKey));
+  Client client(dir_, Env());
+  client.Ask("initial Echo");
+  client.Call("0", "whoami");
+  Lose(a);
+  // The same as before, then nothing, then no name server.
+  EXPECT_EQ(1, client.Call("0", "whoami").Errors());
+  Watch(1100);
+  binder_.Unbind("echo");
+  EXPECT_EQ(1, client.Call("0", "whoami").Errors());
+  Watch(1100);
+  names_.Kill();
+  EXPECT_EQ(1, client.Call("0", "whoami").Errors());
+  EXPECT_EQ("exit 0", client.Quit());
+}
+
+TEST_F(InitialName, OtherReferencesAreNot)
+{
+  auto a = std::make_unique<FakeServer>(AnswerWith("A"));
+  binder_.Bind("echo", a->IorOf(kFakeKey));
+  Client client(dir_, Env());
+  client.Open("corbaname::" + names_.Address() + "#echo");
+  client.Call("0", "whoami");
+  Lose(a);
+  binder_.Unbind("echo");
+  binder_.Bind("echo", b_.IorOf(kFakeKey));
+  EXPECT_EQ(1, client.Call("0", "whoami").Errors());
+}
+
+TEST_F(InitialName, OthersThatWereNeverResolvedDoNoHarm)
+{
+  Port dead;
+  auto a = std::make_unique<FakeServer>(AnswerWith("A"));
+  binder_.Bind("echo", a->IorOf(kFakeKey));
+  Client client(dir_, {"ORBfolbPolicy=ordered", kNoLocate,
+                       "CLIENT_OPTIONS=InitRef=Foo=corbaname::" +
+                           dead.Address() + "#x;InitRef=Echo=corbaname::" +
+                           names_.Address() + "#echo"});
+  EXPECT_EQ("0", client.Ask("initial Echo"));
+  EXPECT_EQ("A=1", client.Call("0", "whoami").text);
+  Lose(a);
+  binder_.Unbind("echo");
+  // Of several names it is the one that leads to the same key.
+  binder_.Bind("echo", b_.IorOf(kFakeKey + "x"));
+  EXPECT_EQ(1, client.Call("0", "whoami").Errors());
+  Watch(1100);
+  binder_.Unbind("echo");
+  binder_.Bind("echo", b_.IorOf(kFakeKey));
+  EXPECT_EQ("B=1", client.Call("0", "whoami").text);
+  EXPECT_EQ("exit 0", client.Quit());
+}
+
 } // namespace folbtest

@@ -22,9 +22,10 @@ static std::string Tail(const std::string &file)
 
 // ---- servers
 
-Server::Server(const TempDir &dir, std::string name, Strings args)
+Server::Server(const TempDir &dir, std::string name, Strings args, Strings env)
     : name_(std::move(name)), log_(dir.File("log")),
-      err_(dir.File(name_ + ".err")), args_(std::move(args))
+      err_(dir.File(name_ + ".err")), args_(std::move(args)),
+      env_(std::move(env))
 {
   Start();
 }
@@ -34,7 +35,15 @@ void Server::Start()
   Strings argv = {FOLB_TEST_SERVER, name_, log_, "-ORBendPoint",
                   "giop:tcp:" + port_.Address()};
   argv.insert(argv.end(), args_.begin(), args_.end());
-  process_.Start({argv, {}, err_});
+  Strings env = env_;
+  if (!env.empty()) {
+    const Strings plugin = PluginEnv();
+    env.insert(env.end(), plugin.begin(), plugin.end());
+#ifdef OMNIFOLB_LINKED
+    argv[0] = FOLB_TEST_SERVER_LINKED;
+#endif
+  }
+  process_.Start({argv, env, err_});
   std::string line;
   if (!process_.Hear(line))
     throw std::runtime_error("server " + name_ + ": " + Tail(err_));
@@ -48,10 +57,19 @@ std::string Server::Terminate()
   return process_.Wait();
 }
 
-void Server::Tell(const std::string &command)
+std::string Server::Ask(const std::string &command)
 {
   std::string answer;
-  if (!process_.Say(command) || !process_.Hear(answer) || answer != "ok")
+  if (!process_.Say(command) || !process_.Hear(answer))
+    throw std::runtime_error("server " + name_ + ": " + command +
+                             ": no answer");
+  return answer;
+}
+
+void Server::Tell(const std::string &command)
+{
+  const std::string answer = Ask(command);
+  if (answer != "ok")
     throw std::runtime_error("server " + name_ + ": " + command + ": " +
                              answer);
 }

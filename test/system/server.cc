@@ -12,6 +12,9 @@
 //   delay MS                 before each whoami
 //   manager active|holding|discarding|inactive
 //   adapter gone|back        destroys or makes the persistent POA
+//   reference ID TYPE        answered by a reference of the persistent POA
+//   object nested|ins        answered by one of the persistent POA
+//                            outer/inner, or of the omniINSPOA ("Ins")
 // SIGTERM ends it by an orderly shutdown.
 #include "echo.hh"
 
@@ -265,7 +268,50 @@ void SetManager(const std::string &state)
     manager->deactivate(false, false);
 }
 
-void Obey(const std::string &line)
+std::string Text(CORBA::Object_ptr o)
+{
+  CORBA::String_var text = orb->object_to_string(o);
+  return text.in();
+}
+
+std::string Reference(const std::string &id, const std::string &type)
+{
+  PortableServer::ObjectId_var oid =
+      PortableServer::string_to_ObjectId(id.c_str());
+  CORBA::Object_var o = persistent->create_reference_with_id(oid, type.c_str());
+  return Text(o);
+}
+
+PortableServer::POA_ptr Inner()
+{
+  PortableServer::POAManager_var manager = root->the_POAManager();
+  CORBA::PolicyList              policies(2);
+  policies.length(2);
+  policies[0] = root->create_lifespan_policy(PortableServer::PERSISTENT);
+  policies[1] = root->create_id_assignment_policy(PortableServer::USER_ID);
+  PortableServer::POA_var outer = root->create_POA("outer", manager, policies);
+  return outer->create_POA("inner", manager, policies);
+}
+
+std::string NewObject(const std::string &where)
+{
+  PortableServer::POA_var poa;
+  if (where == "nested") {
+    poa = Inner();
+  } else {
+    CORBA::Object_var o = orb->resolve_initial_references("omniINSPOA");
+    poa                 = PortableServer::POA::_narrow(o);
+    PortableServer::POAManager_var manager = poa->the_POAManager();
+    manager->activate();
+  }
+  PortableServer::ObjectId_var oid = PortableServer::string_to_ObjectId("Ins");
+  poa->activate_object_with_id(oid, new EchoServant);
+  CORBA::Object_var o = poa->id_to_reference(oid);
+  return Text(o);
+}
+
+// The answer.
+std::string Obey(const std::string &line)
 {
   std::istringstream in(line);
   std::string        command;
@@ -276,9 +322,16 @@ void Obey(const std::string &line)
     const std::function<void()>       does = WhatHopDoes(command, in);
     const std::lock_guard<std::mutex> g(hop_lock);
     hop_does = does;
-    return;
+    return "ok";
   }
   in >> what;
+  if (command == "object")
+    return NewObject(what);
+  if (command == "reference") {
+    std::string type;
+    in >> type;
+    return Reference(what, type);
+  }
   if (command == "delay")
     delay_ms = static_cast<unsigned>(std::stoul(what));
   else if (command == "manager")
@@ -289,14 +342,15 @@ void Obey(const std::string &line)
     MakePersistent();
   else
     throw std::invalid_argument(line);
+  return "ok";
 }
 
 void ObeyAll()
 {
   for (std::string line; std::getline(std::cin, line);) {
-    std::string answer = "ok";
+    std::string answer;
     try {
-      Obey(line);
+      answer = Obey(line);
     } catch (const CORBA::Exception &x) {
       answer = x._name();
     } catch (const std::exception &x) {
@@ -304,12 +358,6 @@ void ObeyAll()
     }
     std::cout << answer << std::endl;
   }
-}
-
-std::string Text(CORBA::Object_ptr o)
-{
-  CORBA::String_var text = orb->object_to_string(o);
-  return text.in();
 }
 
 void Publish()

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// protocol.h - the service contexts of the FOLB protocol on the way through
+// the ORB: labels out, updates in.
+#ifndef OMNIFOLB_PROTOCOL_H
+#define OMNIFOLB_PROTOCOL_H
+
+#include "reference.h"
+
+namespace omnifolb {
+
+class Runtime;
+
+// Of one attempt: the label its request carries, and what its reply says of
+// the reference. That is dealt with when the connection has been given back,
+// because whoever is told of it may call.
+class ServiceContexts {
+ public:
+  explicit ServiceContexts(Candidate& candidate) : candidate_(candidate) {}
+  ServiceContexts(const ServiceContexts&) = delete;
+  ~ServiceContexts()
+  {
+    if (__builtin_expect(room_ != nullptr, 0))
+      deal();
+  }
+  LabelSlot& label() const { return candidate_.label; }
+  // Room for the first update of a reply; NULL: not wanted, or no memory. It is
+  // an update once all of it has been read.
+  CORBA::Octet* room(size_t size);
+  void          received() { received_ = true; }
+
+ private:
+  void deal() noexcept;
+
+  Candidate&    candidate_;
+  CORBA::Octet* room_ = nullptr;
+  size_t        size_;     // of the room
+  bool          received_; // if there is room
+};
+
+// Makes the streams of a connection of ours listen for updates; serial: of the
+// runtime. Takes omniTransportLock.
+void listen(omni::GIOP_C& giop, unsigned serial);
+// The next request of the stream carries the label of its attempt.
+void send_label(omni::GIOP_C& giop);
+
+} // namespace omnifolb
+
+#endif
