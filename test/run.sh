@@ -4,8 +4,9 @@
 # run.sh [all]: installs what is missing, builds the release preset and runs
 # all its tests.  With "all", or CI=true in the environment, also: a clang
 # build, unit and system tests under ASan+UBSan and under TSan, some seconds
-# of libFuzzer, cppcheck and clang-tidy.  The last line sums up all runs; the
-# status is 1 if anything failed.  Logs are in build/.
+# of libFuzzer, cppcheck, clang-tidy and the suites of interop/.  The last
+# line sums up all runs; the status is 1 if anything failed.  Logs are in
+# build/.
 set -eu
 cd "$(dirname "$0")/.."
 . test/lib.sh
@@ -61,6 +62,24 @@ tests() {
   fi
 }
 
+# interop SUITE...: against other ORBs; each scenario counts as a test.
+interop() {
+  say "interop: $*"
+  log=build/interop.log
+  sh test/interop/run.sh "$@" >"$log" 2>&1 </dev/null || :
+  counts=$(sed -n '$s/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$log")
+  if [ -z "$counts" ]; then
+    failed=$((failed + 1))
+    tail -n 40 "$log"
+    return 0
+  fi
+  passed=$((passed + ${counts% *}))
+  failed=$((failed + ${counts#* }))
+  say "interop: ${counts% *} passed, ${counts#* } failed"
+  grep '^skip' "$log" || :
+  [ "${counts#* }" = 0 ] || grep -v '^PASS' "$log" | tail -n 400
+}
+
 # Declarations stand at the top of their block here: no variableScope.  Its
 # uninitvar does not see what is written through a second pointer; the
 # compilers' and clang-tidy's do.
@@ -90,6 +109,7 @@ if [ $everything = yes ]; then
   # Stress tests have time limits that no sanitizer can keep.
   tests asan -L 'unit|system|fuzz' -LE stress
   tests tsan -L 'unit|system' -LE stress
+  interop glassfish-orb agent jacorb yoko payara
 fi
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+package folb;
+
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import org.glassfish.hk2.api.ActiveDescriptor;
+import org.glassfish.hk2.api.ServiceLocator;
+import org.glassfish.hk2.utilities.BuilderHelper;
+import org.glassfish.internal.api.Globals;
+
+public abstract class Impl implements java.io.Serializable {
+  private int count;
+
+  public String whereAmI() {
+    return System.getProperty("com.sun.aas.instanceName");
+  }
+
+  public int next() {
+    return ++count;
+  }
+
+  public void slow(int milliseconds) {
+    try {
+      Thread.sleep(milliseconds);
+    } catch (InterruptedException e) {
+      throw new RuntimeException(e);
+    }
+  }
+
+  public String echo(String text) {
+    return text;
+  }
+
+  public void fail(String why) throws FolbException {
+    throw new FolbException(why);
+  }
+
+  public void sysfail() {
+    throw new IllegalStateException("sysfail");
+  }
+
+  // "members", "add:INSTANCE", "remove:INSTANCE": what this instance's own
+  // server thinks its cluster is.  The server calls the same two methods
+  // when Hazelcast tells it that an instance came or went; in Payara 6 the
+  // former fails, because the new instance's name is not known yet.
+  public String admin(String command) {
+    try {
+      Object client = groupClient();
+      if (command.equals("members")) {
+        return String.valueOf(get(client, "currentMembers"));
+      }
+      String[] words = command.split(":");
+      Method change =
+          client.getClass().getDeclaredMethod(words[0] + "Member", String.class);
+      change.setAccessible(true);
+      Thread thread = new Thread(() -> {
+        try {
+          Thread.sleep(100);
+          change.invoke(client, words[1]);
+        } catch (Exception e) {
+          e.printStackTrace();
+        }
+      });
+      // Never in a call: a change waits for the calls that are running.
+      thread.setDaemon(true);
+      thread.start();
+      return "changed";
+    } catch (ReflectiveOperationException | RuntimeException e) {
+      return "failed: " + e;
+    }
+  }
+
+  private static Object groupClient() throws ReflectiveOperationException {
+    ServiceLocator locator = Globals.getDefaultHabitat();
+    ActiveDescriptor<?> descriptor =
+        locator.getBestDescriptor(BuilderHelper.createContractFilter(
+            "org.glassfish.enterprise.iiop.api.GlassFishORBFactory"));
+    Object factory = locator.getServiceHandle(descriptor).getService();
+    return get(get(factory, "gfORBManager"), "gmsClient");
+  }
+
+  private static Object get(Object of, String name)
+      throws ReflectiveOperationException {
+    Field field = of.getClass().getDeclaredField(name);
+    field.setAccessible(true);
+    return field.get(of);
+  }
+}
