@@ -7,21 +7,33 @@ host=127.0.0.1
 bin=$PWD/build/release/bin
 plugin=$PWD/build/release/lib/libomnifolb4.so
 
-# Sets $endpoints, and $ior to the reference of the first.
+# start_servers [agents]: sets $endpoints, and $ior to the reference of the
+# first.  agents: with the server agent, so that references carry labels.
 start_servers() {
-  make_work
+  [ -n "${work:-}" ] || make_work
   clean_environment
+  ports=$(free_ports 3)
   endpoints=
-  for port in $(free_ports 3); do
+  for port in $ports; do
+    endpoints=$endpoints${endpoints:+,}i$port@$host:$port
+  done
+  ior=
+  for port in $ports; do
     : >"$work/$port"
-    "$bin/demo_server" $host "$port" >"$work/$port" 2>"$work/err" &
+    set -- "${1:-}" "$bin/demo_server" $host "$port"
+    if [ "$1" = agents ]; then
+      env LD_PRELOAD="$plugin" ORBfolbServer="i$port" \
+        ORBfolbEndpoints="$endpoints" "$2" "$3" "$4" \
+        >"$work/$port" 2>"$work/err" &
+    else
+      "$2" "$3" "$4" >"$work/$port" 2>"$work/err" &
+    fi
     pids="$pids $!"
     wait_for 10 grep -q IOR: "$work/$port" || {
       cat "$work/err" >&2
       exit 1
     }
-    [ -n "$endpoints" ] || ior=$(cat "$work/$port")
-    endpoints=$endpoints${endpoints:+,}$host:$port
+    [ -n "$ior" ] || ior=$(cat "$work/$port")
   done
 }
 
