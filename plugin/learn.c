@@ -183,7 +183,7 @@ static struct folb_endpoint *planned_alias(struct folb_engine         *engine,
 
   folb_lock(engine);
   as     = folb_host_planned_locked(m->ep, plan);
-  *later = as == NULL && m->ep->host != NULL && plan->n != 0 &&
+  *later = as == NULL && m->ep->host != NULL &&
            folb_host_open(engine, m->ep->host);
   folb_unlock(engine);
   m->named = as == NULL;

@@ -288,6 +288,9 @@ void folb_ref_join_locked(struct folb_ref *ref, struct folb_cluster *cluster)
 {
   if (cluster == NULL || (ref->cluster != NULL && !ref->cluster->implicit))
     return;
+  /* Who is called by SSL is never called in clear text. */
+  if (ref->n_own != 0 && ref->own[0].ep->address.kind != FOLB_KIND_TCP)
+    return;
   cluster_join_locked(ref, cluster);
   atomic_store_explicit(&ref->kind, (uint32_t)FOLB_KIND_TCP,
                         memory_order_relaxed);

@@ -130,7 +130,7 @@ bool shared(omni::giopStrand& strand)
 omni::GIOP_C& Channel::unopened(omni::GIOP_C& giop) const
 {
   if (runtime_.config().protocol == FOLB_SWITCH_ON)
-    listen(giop, runtime_.serial());
+    speak(giop, runtime_.serial());
   return giop;
 }
 

@@ -241,6 +241,9 @@ bool Identity::resolve_again(Invocation& invocation)
     return false;
   Target target(target_of(to, invocation.call->objref()));
   move(target.get());
+  // What it says of its cluster is taken in now: its names are not waited for.
+  if (auto* managed = dynamic_cast<Identity*>(target.get()))
+    (void)folb_ref_settle(managed->reference_->ref());
   log(FOLB_LOG_STATE, "an initial reference of type %s is resolved again",
       ior_->repositoryID());
   invocation.now = now_ms();

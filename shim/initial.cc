@@ -59,15 +59,19 @@ bool same_key(const omniIOR& ior, CORBA::Object_ptr object)
 }
 
 struct Search {
-  int  frames = 0;
-  bool found  = false;
+  int  frames     = 0;
+  bool unmarshals = false;
+  bool found      = false;
 };
 
 _Unwind_Reason_Code look(_Unwind_Context* context, void* arg)
 {
   auto& search = *static_cast<Search*>(arg);
   void* at     = reinterpret_cast<void*>(_Unwind_GetIP(context) - 1);
-  search.found = _Unwind_FindEnclosingFunction(at) ==
+  void* function = _Unwind_FindEnclosingFunction(at);
+  search.unmarshals |=
+      function == reinterpret_cast<void*>(&omniObjRef::_unMarshal);
+  search.found = function ==
                  reinterpret_cast<void*>(&omni::omniInitialReferences::resolve);
   return search.found || ++search.frames == max_frames ? _URC_END_OF_STACK
                                                        : _URC_NO_REASON;
@@ -98,7 +102,8 @@ bool is_initial_resolution()
     return false;
   Search search;
   _Unwind_Backtrace(look, &search);
-  return search.found;
+  // What it makes on the way, of an address, is not what the name leads to.
+  return search.found && search.unmarshals;
 }
 
 // The ORB does not say which initial reference it resolves, and asking it for

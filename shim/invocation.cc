@@ -79,8 +79,6 @@ HOT Identity::Ending Identity::exchange(Invocation& invocation,
   try {
     if (__builtin_expect(call.op() != nullptr, 1)) {
       call.initialiseCall(giop);
-      if (__builtin_expect(contexts.label().any(), 0))
-        send_label(giop);
       giop.omni::GIOP_C::InitialiseRequest();
       asked = true;
       if (__builtin_expect(giop.omni::GIOP_C::ReceiveReply() ==

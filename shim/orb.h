@@ -61,6 +61,14 @@ template <auto input, auto output> struct MessageStarts {
     return reinterpret_cast<CORBA::Octet*>((stream.*output)());
   }
 };
+// The number of a stream's request; protected.
+struct Requests : omni::giopStream {
+  using Get = CORBA::ULong (omni::giopStream::*)() const;
+  static CORBA::ULong id(const omni::giopStream& stream)
+  {
+    return (stream.*static_cast<Get>(&Requests::requestId))();
+  }
+};
 // Where a stream writes next; protected.
 struct WrittenUpTo : cdrStream {
   static void*& of(cdrStream& stream)

@@ -15,8 +15,8 @@ template struct MessageStarts<&omni::giopStream::inputBufferStart,
 
 namespace {
 
-// Of GIOP 1.2: the ORB's; ours, and ours for requests with a label.
-omni::giopStreamImpl *core, *listening, *labelling;
+// Of GIOP 1.2: the ORB's, and ours.
+omni::giopStreamImpl *core, *ours;
 
 ServiceContexts* contexts()
 {
@@ -104,87 +104,148 @@ constexpr CORBA::ULong align_to(CORBA::ULong n, CORBA::ULong multiple)
   return (n + multiple - 1) & ~(multiple - 1);
 }
 
-// Where the number of service contexts is in a request that has its key as
-// address: behind the header of the message, the number of the request, its
-// flags, the key and the operation.
-CORBA::ULong count_of_contexts_at(omni::GIOP_C& giop)
-{
-  const CORBA::ULong key = 12 + 4 + 4 + 4 + 4 + CORBA::ULong(giop.keysize());
-  return align_to(align_to(key, 4) + 4 +
-                      CORBA::ULong(giop.calldescriptor()->op_len()),
-                  4);
-}
-
-// What there is room for certainly in a stream's first buffer, of 8192 octets:
-// a key beside the rest of a header, and that before a label of ours.
-constexpr CORBA::ULong small_key = 2048, small_header = 4096;
-
+// A key and an operation that leave room for a small label in a stream's first
+// buffer, of 8192 octets.
 bool is_small(omni::GIOP_C& giop)
 {
-  return CORBA::ULong(giop.keysize()) < small_key &&
+  return CORBA::ULong(giop.keysize()) +
+                 CORBA::ULong(giop.calldescriptor()->op_len()) <
+             4096 &&
          giop.ior()->addr_mode() == GIOP::KeyAddr;
 }
 
 // Of the request that this thread makes.
 __thread Label* sends_large __attribute__((tls_model("initial-exec")));
 
+void set_context(IOP::ServiceContext& context, const Label& label)
+{
+  context.context_id = FOLB_CONTEXT_LABEL;
+  context.context_data.length(label.size());
+  if (label.size())
+    memcpy(context.context_data.get_buffer(), label.octets(), label.size());
+}
+
 CORBA::Boolean
 add_large_label(omni::omniInterceptors::clientSendRequest_T::info_T& info)
 {
-  const Label* label = sends_large;
-  if (!label)
+  if (!sends_large)
     return 1;
   auto&        list = info.service_contexts;
   CORBA::ULong n    = list.length();
   list.length(n + 1);
-  list[n].context_id = FOLB_CONTEXT_LABEL;
-  auto& data         = list[n].context_data;
-  data.length(CORBA::ULong(label->size()));
-  memcpy(data.get_buffer(), label->octets(), label->size());
+  set_context(list[n], *sends_large);
   return 1;
 }
 
-// With contexts the ORB takes a long way to make a header, about 600
-// instructions. So the label is put behind the header that it has made, whose
-// size without padding is at 8 of the message until that is complete.
-void add_small_label(omni::giopStream& stream, LabelSlot& slot)
-{
-  CORBA::Octet* message = message_written(stream);
-  CORBA::ULong  size, n;
-  memcpy(&size, message + 8, sizeof size);
-  void*&             end = WrittenUpTo::of(stream);
-  const CORBA::ULong at  = align_to(size, 4);
-  // Contexts of others may fill more than a buffer.
-  if (__builtin_expect(end != message + align_to(size, 8) ||
-                           at > small_header,
-                       0))
-    return;
-  CORBA::Octet* count =
-      message + count_of_contexts_at(static_cast<omni::GIOP_C&>(stream));
-  const uint64_t padding = 0;
-  memcpy(message + size, &padding, sizeof padding);
+// Writes a GIOP 1.2 request header from behind the header of the message, into
+// a buffer that has room for it.
+class HeaderWriter {
+ public:
+  explicit HeaderWriter(CORBA::Octet* message) : message_(message) {}
+  void put(CORBA::ULong n)
   {
-    const LabelSlot::Taken taken(slot);
-    const Label*           label = taken.small();
-    if (__builtin_expect(!label, 0))
-      return; // it was exchanged just now
-    size = at + label->context_size();
-    // Of a fixed size where that will do: no call.
-    if (__builtin_expect(label->context_size() <= Label::copied, 1))
-      memcpy(message + at, label->context(), Label::copied);
-    else
-      memcpy(message + at, label->context(), label->context_size());
+    memcpy(message_ + at_, &n, sizeof n);
+    at_ += sizeof n;
   }
-  memcpy(&n, count, sizeof n);
-  ++n;
-  memcpy(count, &n, sizeof n);
-  memcpy(message + size, &padding, sizeof padding);
-  memcpy(message + 8, &size, sizeof size);
-  end = message + align_to(size, 8);
+  // A sequence of octets or a string. The padding is zero.
+  void put(const void* octets, CORBA::ULong size)
+  {
+    put(size);
+    memcpy(message_ + at_, octets, size);
+    pad(at_ + size, 4);
+  }
+  void put(const Label& label)
+  {
+    // Of a fixed size where that will do: no call.
+    if (__builtin_expect(label.context_size() <= Label::copied, 1))
+      memcpy(message_ + at_, label.context(), Label::copied);
+    else
+      memcpy(message_ + at_, label.context(), label.context_size());
+    at_ += label.context_size();
+  }
+  CORBA::ULong at() const { return at_; }
+  // Until it is complete a message has the size of its header, without
+  // padding, where its own will be.
+  CORBA::Octet* end()
+  {
+    memcpy(message_ + 8, &at_, sizeof at_);
+    pad(at_, 8);
+    return message_ + at_;
+  }
+
+ private:
+  void pad(CORBA::ULong from, CORBA::ULong multiple)
+  {
+    const uint64_t zero = 0;
+    memcpy(message_ + from, &zero, sizeof zero);
+    at_ = align_to(from, multiple);
+  }
+
+  CORBA::Octet* message_;
+  CORBA::ULong  at_ = 12;
+};
+
+// Up to the service contexts.
+HeaderWriter begin_header(omni::giopStream& stream)
+{
+  auto&               giop    = static_cast<omni::GIOP_C&>(stream);
+  omniCallDescriptor& call    = *giop.calldescriptor();
+  CORBA::Octet*       message = message_written(stream);
+  constexpr size_t    type_at = 7;
+  message[type_at]            = CORBA::Octet(GIOP::Request);
+  HeaderWriter       header(message);
+  const CORBA::Octet flags[4] = {CORBA::Octet(call.is_oneway() ? 0 : 3)};
+  CORBA::ULong       word;
+  memcpy(&word, flags, sizeof word);
+  header.put(Requests::id(stream));
+  header.put(word);
+  header.put(0); // GIOP::KeyAddr, and padding
+  header.put(giop.key(), CORBA::ULong(giop.keysize()));
+  header.put(call.op(), CORBA::ULong(call.op_len()));
+  return header;
 }
 
-// NULL: it has gone just now.
-void marshal_large(omni::giopStream* stream, Label* label)
+// The ORB counts the contexts of a header before it writes them, about 600
+// instructions, and writes word by word; it is made in one go here.
+void write_header(omni::giopStream& stream, LabelSlot& slot)
+{
+  HeaderWriter header = begin_header(stream);
+  if (__builtin_expect(!slot.any(), 1))
+    header.put(0);
+  else {
+    const LabelSlot::Taken taken(slot);
+    const Label*           label = taken.small();
+    header.put(label ? 1 : 0);
+    if (__builtin_expect(label != nullptr, 1)) // else it has gone just now
+      header.put(*label);
+  }
+  WrittenUpTo::of(stream) = header.end();
+}
+
+// Beside contexts of others: those of the first request of a connection.
+void write_header_with(omni::giopStream& stream, IOP::ServiceContextList& list,
+                      LabelSlot& slot)
+{
+  if (Label* label = slot.get()) {
+    CORBA::ULong n = list.length();
+    list.length(n + 1);
+    set_context(list[n], *label);
+    label->release();
+  }
+  HeaderWriter      header  = begin_header(stream);
+  CORBA::Octet*     message = message_written(stream);
+  WrittenUpTo::of(stream)   = message + header.at();
+  cdrCountingStream counting(stream.TCS_C(), stream.TCS_W(), header.at());
+  list >>= counting;
+  const auto size = CORBA::ULong(counting.total());
+  memcpy(message + 8, &size, sizeof size);
+  cdrStream& s = stream;
+  list >>= s;
+  s.alignOutput(omni::ALIGN_8);
+}
+
+// Too large for the above, or another form of address. label: NULL if none.
+void marshal_by_orb(omni::giopStream* stream, Label* label)
 {
   if (!label) {
     core->marshalRequestHeader(stream);
@@ -207,20 +268,20 @@ void marshal_large(omni::giopStream* stream, Label* label)
   core->marshalRequestHeader(stream);
 }
 
-// It is for one request, which is an attempt's. Should that never have been
-// made, the next one is not confused: it sends the label of its own attempt.
-void marshal_with_label(omni::giopStream* stream)
+void marshal_request_header(omni::giopStream* stream)
 {
+  auto&      giop = static_cast<omni::GIOP_C&>(*stream);
   LabelSlot& slot = current_attempt->contexts->label();
-  stream->impl(listening);
-  if (__builtin_expect(!slot.is_large() &&
-                           is_small(static_cast<omni::GIOP_C&>(*stream)),
-                       1)) {
-    core->marshalRequestHeader(stream);
-    add_small_label(*stream, slot);
+  if (__builtin_expect(slot.is_large() || !is_small(giop), 0)) {
+    marshal_by_orb(stream, slot.get());
     return;
   }
-  marshal_large(stream, slot.get());
+  omni::omniInterceptors::clientSendRequest_T::info_T info(giop);
+  omni::omniInterceptorP::visit(info);
+  if (__builtin_expect(info.service_contexts.length() == 0, 1))
+    write_header(*stream, slot);
+  else
+    write_header_with(*stream, info.service_contexts, slot);
 }
 
 // The ORB's functions for GIOP 1.2 with some of ours among them.
@@ -244,31 +305,23 @@ void make_ours(unsigned serial)
     return;
   core = omni::giopStreamImpl::matchVersion({1, 2});
   if (core) {
-    copy_of(core, listening);
-    listening->unmarshalReplyHeader = unmarshal_reply_header;
-    copy_of(listening, labelling);
-    labelling->marshalRequestHeader = marshal_with_label;
+    copy_of(core, ours);
+    ours->marshalRequestHeader = marshal_request_header;
+    ours->unmarshalReplyHeader = unmarshal_reply_header;
   }
   made_for.store(serial, std::memory_order_release);
 }
 
 } // namespace
 
-void listen(omni::GIOP_C& giop, unsigned serial)
+void speak(omni::GIOP_C& giop, unsigned serial)
 {
   make_ours(serial);
   if (!core || giop.impl() != core)
     return;
   omni_tracedmutex_lock lock(*omni::omniTransportLock);
-  giop.strand().giopImpl = listening;
-  giop.impl(listening);
-}
-
-void send_label(omni::GIOP_C& giop)
-{
-  // The ORB's: a second stream of a connection that listens since.
-  if (giop.impl() == listening || (core && giop.impl() == core))
-    giop.impl(labelling);
+  giop.strand().giopImpl = ours;
+  giop.impl(ours);
 }
 
 } // namespace omnifolb

@@ -38,11 +38,10 @@ class ServiceContexts {
   bool          received_; // if there is room
 };
 
-// Makes the streams of a connection of ours listen for updates; serial: of the
-// runtime. Takes omniTransportLock.
-void listen(omni::GIOP_C& giop, unsigned serial);
-// The next request of the stream carries the label of its attempt.
-void send_label(omni::GIOP_C& giop);
+// Makes the streams of a connection of ours send labels and listen for updates;
+// serial: of the runtime. Takes omniTransportLock. All their requests are
+// attempts with contexts, LocateRequests aside.
+void speak(omni::GIOP_C& giop, unsigned serial);
 
 } // namespace omnifolb
 

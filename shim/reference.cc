@@ -307,6 +307,7 @@ bool Reference::open(const char* target_id)
     // A label is sent by channels of ours only.
     spec.always |= said->label != nullptr && !own.empty();
     spec.per_request |= said->per_request;
+    ssl_only_ = said->ssl_only;
     if (!said->ssl_only && !transient_) {
       spec.members   = said->members;
       spec.n_members = said->n_members;

@@ -161,6 +161,7 @@ class Reference {
   std::atomic<bool>    balance_noted_{false};
   bool                 some_rewritten_ = false; // or dropped
   bool                 initial_        = false;
+  bool                 ssl_only_       = false;
   LabelSlot            label_;  // of the IOR
   LabelSlot            newest_; // of the last update, before that of the IOR
   std::vector<Profile> profiles_;

@@ -184,7 +184,8 @@ void Reference::install(Candidate& candidate, const folb_announcement& said)
         c->label.set(label_for(c->endpoint).get());
   if (!balanced())
     folb_ref_balance(ref_, said.per_request);
-  if (said.n_members &&
+  // Members are TCP: who wants SSL is called by that only.
+  if (said.n_members && !said.ssl_only && !ssl_only_ &&
       !folb_ref_update(ref_, said.members, said.n_members))
     runtime_.note_change();
 }

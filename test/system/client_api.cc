@@ -42,7 +42,8 @@ std::string OneText(const char *function, Arguments &in)
 bool Visit(void *arg, const struct folb_endpoint_stats *s)
 {
   static const char *const states[] = {"usable", "ejected", "trial",
-                                       "drained", "removed", "outside"};
+                                       "drained", "removed", "outside",
+                                       "outdated"};
   uint64_t                 failures = 0;
   for (const uint64_t f : s->failures)
     failures += f;

@@ -319,4 +319,31 @@ TEST_F(InitialName, OthersThatWereNeverResolvedDoNoHarm)
   EXPECT_EQ("exit 0", client.Quit());
 }
 
+TEST_F(InitialName, OneThatCannotBeResolvedIsAnErrorAndNoMore)
+{
+  Port   dead;
+  Client client(dir_, {"ORBfolbPolicy=ordered", kNoLocate,
+                       "ORBInitRef=Foo=corbaname::" + dead.Address() + "#x"});
+  EXPECT_TRUE(Has(client.Ask("initial Foo"), "!TRANSIENT"))
+      << client.Ask("initial Foo");
+  EXPECT_EQ("exit 0", client.Quit());
+}
+
+TEST_F(InitialName, WhatItLeadsToThenHasMembersToo)
+{
+  auto a = std::make_unique<FakeServer>(AnswerWith("A"));
+  auto b = std::make_unique<FakeServer>(AnswerWith("B"));
+  FakeServer c(AnswerWith("C"));
+  binder_.Bind("echo", a->IorOf(kFakeKey));
+  Client client(dir_, Env());
+  client.Ask("initial Echo");
+  EXPECT_EQ("A=1", client.Call("0", "whoami").text);
+  Lose(a);
+  binder_.Unbind("echo");
+  binder_.Bind("echo", IorAt(kFakeKey, b->Number(), {c.Number()}));
+  EXPECT_EQ("B=1", client.Call("0", "whoami").text);
+  Lose(b);
+  EXPECT_EQ("C=1", client.Call("0", "whoami").text);
+}
+
 } // namespace folbtest

@@ -213,4 +213,25 @@ TEST_F(LearnTest, EndpointsOfOneInstanceHaveOneName)
   EXPECT_EQ(std::string::npos, host_.TakeLog().find("1: "));
 }
 
+TEST_F(LearnTest, WhoWantsSslGetsNoMembersInClearText)
+{
+  Make("ic-based", "");
+  Ref ref;
+  ASSERT_EQ(FOLB_OK,
+            NewRef({"giop:ssl:10.0.0.1:2809", "giop:ssl:10.0.0.2:2809"}, &ref));
+  (void)folb_ref_managed(ref.get(), true);
+  (void)Update(ref, "A,B,C");
+  for (int i = 0; i < 4; ++i) {
+    folb_call call;
+    ASSERT_EQ(FOLB_OK, Begin(&call, ref));
+    EXPECT_EQ(FOLB_KIND_SSL, folb_endpoint_address(call.endpoint)->kind);
+    EXPECT_EQ(
+        FOLB_ACTION_NEXT,
+        folb_call_failed(&call, FOLB_OUTCOME_CONNECT_FAILED, host_.now()));
+    EXPECT_EQ(FOLB_KIND_SSL, folb_endpoint_address(call.endpoint)->kind);
+    folb_call_abandon(&call);
+    host_.Advance(600000);
+  }
+}
+
 } // namespace
