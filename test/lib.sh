@@ -6,7 +6,7 @@
 build_packages="g++ cmake make pkg-config libomniorb4-dev \
   libc-ares-dev omniidl"
 test_packages="$build_packages libgtest-dev omniorb omniorb-nameserver \
-  dnsmasq-base"
+  dnsmasq-base openssl"
 
 # need_packages NAME...: installs those which are missing, as root or with
 # sudo.  The package lists are fetched only when the install fails without.

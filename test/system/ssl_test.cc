@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// References that want SSL, with omniORB's own transport and real servers.
+#include "protocol.h"
+
+namespace folbtest {
+
+namespace {
+
+constexpr char     kTransport[] = "libomnisslTP4.so.2";
+constexpr uint32_t kCsiSecMechList = 33, kTlsSecTrans = 36;
+constexpr uint16_t kConfidentiality = 4;
+
+// CSIv2: one mechanism, by TLS at these ports.
+Octets SecMechList(const std::vector<int> &ports)
+{
+  CdrOut tls = CdrOut::Encapsulation(true);
+  tls.U16(kConfidentiality);
+  tls.U16(kConfidentiality);
+  tls.U32(static_cast<uint32_t>(ports.size()));
+  for (const int port : ports) {
+    tls.Text("127.0.0.1");
+    tls.U16(static_cast<uint16_t>(port));
+  }
+  CdrOut out = CdrOut::Encapsulation(true);
+  out.U8(0);
+  out.U32(1);
+  out.U16(kConfidentiality);
+  out.U32(kTlsSecTrans);
+  out.Sequence(tls.octets);
+  for (int i = 0; i < 2; ++i) // no authentication
+    out.U16(0);
+  out.Sequence(Octets());
+  out.Sequence(Octets());
+  for (int i = 0; i < 2; ++i) // no attributes
+    out.U16(0);
+  for (int i = 0; i < 3; ++i)
+    out.U32(0);
+  return out.octets;
+}
+
+} // namespace
+
+class Ssl : public Protocol
+{
+protected:
+  Ssl()
+  {
+    const std::string key = dir_.File("key"), cert = dir_.File("cert");
+    const Finished    made = RunProgram(
+        {"/usr/bin/openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes",
+         "-subj", "/CN=test", "-days", "2", "-keyout", key, "-out", cert},
+        {});
+    EXPECT_EQ("exit 0", made.status) << made.output;
+    dir_.Write("both", Contents(key) + Contents(cert));
+    env_ = {"ORBsslCAFile=" + cert, "ORBsslKeyFile=" + dir_.File("both"),
+            "ORBsslKeyPassword=x", "ORBsslVerifyMode=none", kNoLocate};
+  }
+  // Its first reference.
+  std::string Serve(Process &process, const Port &port,
+                    const Strings &more = {})
+  {
+    Strings env = env_;
+    env.push_back(PluginEnv()[0] + ":" + kTransport);
+    env.insert(env.end(), more.begin(), more.end());
+    process.Start({{FOLB_TEST_SERVER, "S", dir_.File("log"), "-ORBendPoint",
+                    "giop:ssl:" + port.Address()},
+                   env,
+                   dir_.File("err")});
+    std::string line;
+    EXPECT_TRUE(process.Hear(line)) << Contents(dir_.File("err"));
+    return line.substr(0, line.find(' '));
+  }
+  Strings ClientEnv(const Strings &more)
+  {
+    Strings env = env_;
+    env.push_back(PluginEnv()[0] + ":" + kTransport);
+    env.insert(env.end(), more.begin(), more.end());
+    return env;
+  }
+
+  Strings env_;
+};
+
+TEST_F(Ssl, OnlyTheTlsAddressesAreCalledAlsoAfterAnUpdate)
+{
+  FakeServer clear(AnswerWith("CLEAR"));
+  Port       dead, live;
+  Process    server;
+  // Its replies bring updates that name a member in clear text.
+  const std::string ior = Serve(
+      server, live,
+      {"ORBfolbServer=i1",
+       "ORBfolbEndpoints=i1@127.0.0.1:" + std::to_string(clear.Number())});
+  Ior made;
+  made.type_id = DecodeIor(ior).type_id;
+  Profile p;
+  p.host = "127.0.0.1";
+  p.port = 0;
+  p.key  = KeyOf(ior);
+  p.components.emplace_back(kCsiSecMechList,
+                            SecMechList({dead.Number(), live.Number()}));
+  Add(p, {{clear.Number()}, "one"});
+  made.profiles.push_back(p);
+  Client client(dir_,
+                ClientEnv({"ORBfolbPolicy=ic-based", "ORBtraceLevel=10"}), {},
+                Load::kPlain);
+  client.Open(made.Text());
+  EXPECT_EQ("S=1", client.Call("0", "whoami").text) << client.Errors();
+  EXPECT_EQ("S=6", client.Call("0", "whoami", 6).text) << client.Errors();
+  EXPECT_EQ(0u, clear.Connections());
+  EXPECT_TRUE(Has(client.Errors(), "updates a reference"));
+}
+
+TEST_F(Ssl, EndpointsOfItAreFailedOverTo)
+{
+  Port              dead, live;
+  Process           server;
+  const std::string ior = Serve(server, live);
+  Client            client(
+      dir_,
+      ClientEnv(Config("ordered", "giop:ssl:" + dead.Address() + ",giop:ssl:" +
+                                      live.Address())),
+      {}, Load::kPlain);
+  client.Open(ior);
+  EXPECT_EQ("S=4", client.Call("0", "whoami", 4).text) << client.Errors();
+}
+
+} // namespace folbtest
