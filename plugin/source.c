@@ -76,9 +76,6 @@ static bool warned_before(struct folb_engine *engine, uint64_t hash)
 }
 
 void folb_plan_warn(struct folb_engine *engine, const char *format, ...)
-    FOLB_PRINTF(2, 3);
-
-void folb_plan_warn(struct folb_engine *engine, const char *format, ...)
 {
   char    text[400];
   va_list args;
