@@ -87,12 +87,10 @@ contexts_soon() {
   ask j spread "$n" "$stateless"
   seen "contexts $*, java $(instances "$answer");"
 }
-# wire CLIENT REPLIES UPDATES [UNLABELLED]: of an omniORB client since it was
-# asked last.
+# wire CLIENT REPLIES UPDATES: of an omniORB client since it was asked last.
 wire() {
   ask "$1" wire
-  expect "on the wire" "$answer" \
-    "replies=$2 updates=$3 unlabelled=${4:-0}"
+  expect "on the wire" "$answer" "replies=$2 updates=$3"
 }
 # compare WHAT: of the last command of both, the times are shown.
 compare() {

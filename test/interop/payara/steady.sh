@@ -56,7 +56,7 @@ switched_off() {
     ask p whereami a
     expect "call" "$answer" "i?"
   done
-  wire p 3 3 3
+  wire p 3 3
   seen "$answer"
 }
 
