@@ -278,6 +278,25 @@ TEST_F(LearnTest, ANewContextDoesNotBeginAtAnOutdatedMember)
   }
 }
 
+TEST_F(LearnTest, AReferenceOfAClusterOfManyMembers)
+{
+  Make("ordered", "");
+  Ref a = Named("A", "A");
+  (void)Invoke(a);
+  for (int i = 0; i < 2; ++i) {
+    std::vector<folb_member> list = Members("A");
+    list.resize(4000, list[0]);
+    for (size_t k = 1; k < list.size(); ++k)
+      list[k].address = Parse("10." + std::to_string(i + 1) + "." +
+                              std::to_string(k / 250) + "." +
+                              std::to_string(k % 250 + 1) + ":2809");
+    ASSERT_EQ(FOLB_OK, folb_ref_update(a.get(), list.data(), 4000));
+  }
+  Ref late = Named("A", "A,Z");
+  EXPECT_EQ("A", Invoke(late));
+  EXPECT_EQ("UX", States("AZ"));
+}
+
 TEST_F(LearnTest, ServersMayNotNameWithoutEnd)
 {
   Make("ordered", "");
