@@ -4,18 +4,9 @@
 #include <cstring>
 #include <vector>
 
-#include <unwind.h>
-
-#pragma GCC visibility push(default)
-#include <omniORB4/internal/initRefs.h>
-#pragma GCC visibility pop
-
 namespace omnifolb {
 
 namespace {
-
-// From createIdentity to the resolution there are about twenty.
-constexpr int max_frames = 48;
 
 // Under shim_lock.
 std::vector<std::string>& uris()
@@ -58,25 +49,6 @@ bool same_key(const omniIOR& ior, CORBA::Object_ptr object)
                  keys[0].length());
 }
 
-struct Search {
-  int  frames     = 0;
-  bool unmarshals = false;
-  bool found      = false;
-};
-
-_Unwind_Reason_Code look(_Unwind_Context* context, void* arg)
-{
-  auto& search = *static_cast<Search*>(arg);
-  void* at     = reinterpret_cast<void*>(_Unwind_GetIP(context) - 1);
-  void* function = _Unwind_FindEnclosingFunction(at);
-  search.unmarshals |=
-      function == reinterpret_cast<void*>(&omniObjRef::_unMarshal);
-  search.found = function ==
-                 reinterpret_cast<void*>(&omni::omniInitialReferences::resolve);
-  return search.found || ++search.frames == max_frames ? _URC_END_OF_STACK
-                                                       : _URC_NO_REASON;
-}
-
 } // namespace
 
 // Not later: the ORB's list of an initial reference that was resolved has no
@@ -96,15 +68,7 @@ void initial_forget_uris()
   any_uri = any_default = false;
 }
 
-bool is_initial_resolution()
-{
-  if (!any_uri)
-    return false;
-  Search search;
-  _Unwind_Backtrace(look, &search);
-  // What it makes on the way, of an address, is not what the name leads to.
-  return search.found && search.unmarshals;
-}
+bool initial_any_uri() { return any_uri; }
 
 // The ORB does not say which initial reference it resolves, and asking it for
 // those it has would resolve others. So with several names it is the one that

@@ -17,8 +17,10 @@ namespace omnifolb {
 void initial_note_uris();
 void initial_forget_uris();
 
-// Whether this thread is in the middle of resolving an initial reference, and
-// some were given as a corbaname. Some microseconds.
+// Whether some were given as a corbaname.
+bool initial_any_uri();
+// Whether so, and this thread reads what one leads to (origin.cc). Some
+// microseconds.
 bool is_initial_resolution();
 
 // What the name of an initial reference, which was this, leads to now; nil: it

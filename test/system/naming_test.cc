@@ -346,4 +346,19 @@ TEST_F(InitialName, WhatItLeadsToThenHasMembersToo)
   EXPECT_EQ("C=1", client.Call("0", "whoami").text);
 }
 
+TEST_F(InitialName, OneGivenAsAnIorIsNotWhatAnothersNameLeadsTo)
+{
+  auto a = std::make_unique<FakeServer>(AnswerWith("A"));
+  binder_.Bind("echo", b_.IorOf(kFakeKey));
+  Client client(dir_, {"ORBfolbPolicy=ordered", kNoLocate,
+                       "CLIENT_OPTIONS=InitRef=Other=" + a->IorOf(kFakeKey) +
+                           ";InitRef=Echo=corbaname::" + names_.Address() +
+                           "#echo"});
+  EXPECT_EQ("0", client.Ask("initial Other"));
+  EXPECT_EQ("A=1", client.Call("0", "whoami").text);
+  Lose(a);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(0, client.Call("0", "whoami").Of("B"));
+}
+
 } // namespace folbtest
