@@ -117,23 +117,22 @@ bool is_small(omni::GIOP_C& giop)
 // Of the request that this thread makes.
 __thread Label* sends_large __attribute__((tls_model("initial-exec")));
 
-void set_context(IOP::ServiceContext& context, const Label& label)
+void append(IOP::ServiceContextList& list, const Label& label)
 {
-  context.context_id = FOLB_CONTEXT_LABEL;
-  context.context_data.length(label.size());
+  const CORBA::ULong n = list.length();
+  list.length(n + 1);
+  list[n].context_id = FOLB_CONTEXT_LABEL;
+  auto& data         = list[n].context_data;
+  data.length(label.size());
   if (label.size())
-    memcpy(context.context_data.get_buffer(), label.octets(), label.size());
+    memcpy(data.get_buffer(), label.octets(), label.size());
 }
 
 CORBA::Boolean
 add_large_label(omni::omniInterceptors::clientSendRequest_T::info_T& info)
 {
-  if (!sends_large)
-    return 1;
-  auto&        list = info.service_contexts;
-  CORBA::ULong n    = list.length();
-  list.length(n + 1);
-  set_context(list[n], *sends_large);
+  if (sends_large)
+    append(info.service_contexts, *sends_large);
   return 1;
 }
 
@@ -227,9 +226,7 @@ void write_header_with(omni::giopStream& stream, IOP::ServiceContextList& list,
                       LabelSlot& slot)
 {
   if (Label* label = slot.get()) {
-    CORBA::ULong n = list.length();
-    list.length(n + 1);
-    set_context(list[n], *label);
+    append(list, *label);
     label->release();
   }
   HeaderWriter      header  = begin_header(stream);

@@ -4,7 +4,9 @@
 // in the updates of their replies.
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include <strings.h>
 
@@ -16,10 +18,19 @@ namespace {
 
 uint64_t hash_of(const CORBA::Octet* octets, size_t size)
 {
-  uint64_t hash = 14695981039346656037u; // FNV-1a
-  for (size_t i = 0; i < size; ++i)
-    hash = (hash ^ octets[i]) * 1099511628211u;
-  return hash | 1; // 0: no update yet
+  const std::string_view text(reinterpret_cast<const char*>(octets), size);
+  return std::hash<std::string_view>()(text) | 1; // 0: no update yet
+}
+
+// Keeps those of n items for which keep is true, in their order; their number.
+template <class Item, class Keep>
+uint32_t sift(Item* items, uint32_t n, Keep keep)
+{
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < n; ++i)
+    if (keep(items[i]))
+      items[kept++] = items[i];
+  return kept;
 }
 
 // A reference without a type takes any; an update without one does not.
@@ -53,13 +64,14 @@ Announcement::Announcement(const folb_config&  config,
 void Announcement::leave_out_loopback(const CORBA::Octet* octets, size_t size)
 {
   folb_profile profile{};
-  if (folb_profile_parse(octets, size, &profile) || !profile.port ||
+  if (!said_.n_members || folb_profile_parse(octets, size, &profile) ||
+      !profile.port ||
       is_loopback(std::string(profile.host, profile.host_len)))
     return;
-  uint32_t n = 0;
-  for (uint32_t i = 0; i < said_.n_members; ++i)
-    if (!is_loopback(said_.members[i].address.host))
-      said_.members[n++] = said_.members[i];
+  const uint32_t n =
+      sift(said_.members, said_.n_members, [](const folb_member& member) {
+        return !is_loopback(member.address.host);
+      });
   left_out_       = n != said_.n_members;
   said_.n_members = n;
 }
@@ -67,17 +79,13 @@ void Announcement::leave_out_loopback(const CORBA::Octet* octets, size_t size)
 // folbRewrite, as with the reference's own addresses.
 void Announcement::rewrite(const folb_config& config)
 {
-  uint32_t n = 0;
-  for (uint32_t i = 0; i < said_.n_members; ++i)
-    if (folb_config_rewrite(&config, &said_.members[i].address) !=
-        FOLB_REWRITE_DROPPED)
-      said_.members[n++] = said_.members[i];
-  said_.n_members = n;
-  n               = 0;
-  for (uint32_t i = 0; i < said_.n_tls; ++i)
-    if (folb_config_rewrite(&config, &said_.tls[i]) != FOLB_REWRITE_DROPPED)
-      said_.tls[n++] = said_.tls[i];
-  said_.n_tls = n;
+  auto keep = [&](folb_address& address) {
+    return folb_config_rewrite(&config, &address) != FOLB_REWRITE_DROPPED;
+  };
+  said_.n_members =
+      sift(said_.members, said_.n_members,
+           [&](folb_member& member) { return keep(member.address); });
+  said_.n_tls = sift(said_.tls, said_.n_tls, keep);
 }
 
 Announcement::~Announcement() { folb_announcement_free(nullptr, &said_); }

@@ -173,7 +173,8 @@ public:
   folb_status NewRef(const std::vector<std::string> &texts, Ref *out,
                      folb_origin    origin   = FOLB_ORIGIN_FRESH,
                      folb_ref      *parent   = nullptr,
-                     folb_endpoint *answered = nullptr, bool fixed = false)
+                     folb_endpoint *answered = nullptr, bool fixed = false,
+                     const std::vector<folb_member> &members = {})
   {
     const std::vector<folb_own> owns = Owns(texts);
     folb_ref_spec               spec;
@@ -185,6 +186,8 @@ public:
     spec.origin              = origin;
     spec.parent              = parent;
     spec.answered            = answered;
+    spec.members             = members.data();
+    spec.n_members           = static_cast<uint32_t>(members.size());
     folb_ref         *ref    = nullptr;
     const folb_status status = folb_ref_new(engine_, &spec, &ref);
     out->reset(ref);

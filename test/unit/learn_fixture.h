@@ -29,24 +29,8 @@ protected:
                   bool fixed = false, folb_origin origin = FOLB_ORIGIN_FRESH,
                   const folb_call *call = nullptr)
   {
-    const std::vector<folb_own> owns = Owns(own);
-    folb_ref_spec               spec;
-    std::memset(&spec, 0, sizeof(spec));
-    spec.size      = sizeof(spec);
-    spec.own       = owns.data();
-    spec.n_own     = static_cast<uint32_t>(owns.size());
-    spec.fixed     = fixed;
-    spec.origin    = origin;
-    spec.members   = members.data();
-    spec.n_members = static_cast<uint32_t>(members.size());
-    if (call != nullptr) {
-      spec.parent   = call->ref;
-      spec.answered = call->endpoint;
-    }
-    folb_ref         *ref    = nullptr;
-    const folb_status status = folb_ref_new(engine_, &spec, &ref);
-    out->reset(ref);
-    return status;
+    return NewRef(own, out, origin, call != nullptr ? call->ref : nullptr,
+                  call != nullptr ? call->endpoint : nullptr, fixed, members);
   }
   Ref Named(const std::string &own, const std::string &members)
   {
