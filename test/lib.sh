@@ -4,7 +4,7 @@
 
 # What building takes, by package name of Debian 12.
 build_packages="g++ cmake make pkg-config libomniorb4-dev \
-  libc-ares-dev omniidl"
+  libc-ares-dev omniidl omniorb-idl"
 test_packages="$build_packages libgtest-dev omniorb omniorb-nameserver \
   dnsmasq-base openssl"
 
