@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # files.sh SOURCE_DIR: house rules that hold for every file we write: the
-# licence line, ASCII, at most 500 lines and 80 columns of code, no blanks at
-# the end of a line; a source that no CMakeLists.txt lists is built by nobody.
+# licence line, ASCII, at most 800 lines (a warning above 500: is it two things?)
+# and 80 columns of code, no blanks at the end of a line; a source that no
+# CMakeLists.txt lists is built by nobody.
 set -eu
 cd "$1"
 bad=0
@@ -20,7 +21,9 @@ for file in $list; do
   LC_ALL=C grep -n '[ 	]$' "$file" && wrong "$file: blanks at the end of a line"
   case $file in
     *.c | *.h | *.cc | *.hh | *.idl)
-      [ "$(wc -l <"$file")" -le 500 ] || wrong "$file: more than 500 lines"
+      lines=$(wc -l <"$file")
+      [ "$lines" -le 800 ] || wrong "$file: $lines lines, more than 800"
+      [ "$lines" -le 500 ] || echo "warning: $file: $lines lines"
       awk -v f="$file" 'length > 80 { print f ":" FNR ": " length " columns"; n++ }
                         END { exit n > 0 }' "$file" || bad=1
       ;;
