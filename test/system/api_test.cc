@@ -24,7 +24,7 @@ TEST_F(Api, InitAndVersion)
 
 TEST_F(Api, InactiveSaysSo)
 {
-  Client client(dir_);
+  Client client(dir_, {}, {}, Load::kInactive);
   for (const char *command :
        {"api_set_endpoints 127.0.0.1:5", "api_add_endpoint 127.0.0.1:5",
         "api_remove_endpoint 127.0.0.1:5", "api_set_weight 127.0.0.1:5 3",

@@ -223,7 +223,8 @@ TEST_F(Choosing, BidirectionalClientsAreNotManagedAndSaySoOnce)
   Server a(dir_, "A");
   Client client(dir_, Config("ordered", dead_.Address() + "," + a.Address(),
                              {"ORBofferBiDirectionalGIOP=1",
-                              "ORBtraceLevel=2"}));
+                              "ORBtraceLevel=2"}),
+                {}, Load::kInactive);
   client.Open(IorAt(a.Key(), dead_.Number()));
   EXPECT_EQ(Times(kConnectFailed, 2), client.Call("0", "whoami", 2).text);
   EXPECT_EQ(1u, Occurrences(client.Errors(), "offerBiDirectionalGIOP"))

@@ -10,7 +10,9 @@
 //   CLIENT_HANDLERS=KIND:n,...  exception handlers installed before ORB_init,
 //                         see client_process.cc
 //   CLIENT_BEFORE=COMMAND;...   commands executed before ORB_init
+//   FOLB_TEST_EXPECT=...  see expected.h
 #include "client.h"
+#include "expected.h"
 
 #include <algorithm>
 #include <chrono>
@@ -330,14 +332,17 @@ static int Main(int argc, char **argv)
   std::istringstream before(Variable("CLIENT_BEFORE"));
   for (std::string command; std::getline(before, command, ';');)
     std::cerr << command << ": " << Execute(command) << std::endl;
-  const std::string failed = Guarded([] {
-    InitOrb();
-    return std::string();
-  });
+  std::string failed = folbtest::OtherwiseLoaded();
+  if (failed.empty())
+    failed = Guarded([] {
+      InitOrb();
+      return folbtest::OtherwiseActive();
+    });
+  const bool otherwise = failed.find(folbtest::kOtherwise) == 0;
   std::cout << std::unitbuf;
   if (!failed.empty()) {
     std::cout << failed << std::endl;
-    return 3;
+    return otherwise ? 4 : 3;
   }
   for (std::string line; std::getline(std::cin, line) && line != "quit";)
     std::cout << Guarded([&] { return Execute(line); }) << std::endl;

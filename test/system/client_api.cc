@@ -14,6 +14,7 @@ namespace {
 
 std::mutex  event_lock;
 std::string &events = *new std::string;
+bool         watching;
 // What the callback itself weighs and drains; "" = nothing.
 std::string &reacts_on = *new std::string;
 
@@ -135,6 +136,10 @@ void AddApi(Commands &to)
   // api_watch: collects events; api_events: those since last asked
   to["api_watch"] = [](Arguments &) {
     using Function = int(void (*)(void *, const struct folb_event *), void *);
+    {
+      const std::lock_guard<std::mutex> g(event_lock);
+      watching = true;
+    }
     return Status(Find<Function>("omnifolb_on_event")(OnEvent, nullptr));
   };
   // api_react ADDRESS: the callback weighs and drains it at each event but
@@ -146,6 +151,8 @@ void AddApi(Commands &to)
   };
   to["api_events"] = [](Arguments &) {
     const std::lock_guard<std::mutex> g(event_lock);
+    if (!watching)
+      return std::string("!nothing watches");
     std::string                       all;
     all.swap(events);
     return all.empty() ? std::string("none") : all;

@@ -84,7 +84,8 @@ TEST_F(Configuration, KeysOfLaterVersionsSayNotYet)
     const std::string said = Refusal({std::string("ORB") + setting});
     EXPECT_TRUE(Has(said, "not yet")) << setting << ": " << said;
   }
-  EXPECT_EQ("", Refusal({"ORBfolbResolveInterval=30000",
+  EXPECT_EQ("", Refusal({"ORBfolbPolicy=ordered",
+                         "ORBfolbResolveInterval=30000",
                          "ORBfolbLoadBalance=context", "ORBfolbOutlier=5",
                          "ORBfolbFailBack=never", "ORBfolbFolb=on",
                          "ORBfolbRetryBudget=20:10"}));
@@ -175,7 +176,8 @@ TEST_F(Configuration, UnknownKeysAreWarnedAboutWithTheNearestOne)
 {
   const std::string file =
       dir_.Write("omniORB.cfg", "folbEndpoint = 127.0.0.1:5\n");
-  Client client(dir_, {"ORBfolbPolcy=ordered"}, {"-ORBconfigFile", file});
+  Client client(dir_, {"ORBfolbPolcy=ordered"}, {"-ORBconfigFile", file},
+                Load::kInactive);
   client.Ask("facts");
   const std::string said = client.Errors();
   EXPECT_TRUE(Has(said, "folbPolcy")) << said;

@@ -219,19 +219,24 @@ struct Calls {
 };
 void PrintTo(const Calls &calls, std::ostream *out);
 
-enum class Load { kPlain, kPlugin };
+// What a program runs with, and refuses to run without (expected.h): plain
+// omniORB, the plug-in, the plug-in without effect, the plug-in active.
+enum class Load { kPlain, kLoaded, kInactive, kPlugin };
 
-// The environment that loads the plug-in into a program.
-Strings PluginEnv();
+// The environment that loads the plug-in into a program, and another library
+// after it.  FOLB_TEST_PLUGIN in the environment names another plug-in.
+Strings PluginEnv(const std::string &also = "");
 
 // A program that knows only omniORB; see client.cc for its commands.
 class Client
 {
 public:
-  Client(const TempDir &dir, Strings env = {}, Strings args = {},
-         Load load = Load::kPlugin);
+  Client(const TempDir &dir, const Strings &env = {},
+         const Strings &args = {}, Load load = Load::kPlugin);
   ~Client();
 
+  // Throws when the program does not run with what load says, and when it
+  // does not begin to watch events.
   std::string Ask(const std::string &command, double ms = 15000);
   // References are numbers in texts: "0", "3-7", "0,2,5-6".
   std::string Open(const std::string &uri, int n = 1);

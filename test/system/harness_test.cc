@@ -19,6 +19,16 @@ TEST_F(Harness, PlainClientIsServedByTheServerOfItsReference)
   EXPECT_EQ("exit 0", client.Quit());
 }
 
+TEST_F(Harness, AProgramWithoutThePluginItShouldHaveRefusesToRun)
+{
+  for (const char *expected : {"loaded", "inactive", "active"}) {
+    const Strings env = {std::string("FOLB_TEST_EXPECT=") + expected};
+    Client        client(dir_, env, {}, Load::kPlain);
+    EXPECT_THROW(client.Ask("facts"), std::runtime_error) << expected;
+    EXPECT_EQ("exit 4", client.Self().Wait());
+  }
+}
+
 TEST_F(Harness, ReplicasHaveTheSamePersistentKey)
 {
   Cluster cluster(dir_, 2);

@@ -44,10 +44,26 @@ TEST_F(Inactive, T60_TheSameOctetsThreadsAndNames)
   const Strings off = {"ORBfolbPolicy=none",
                        "ORBfolbEndpoints=none.test:1," + cluster.Endpoints()};
   for (const Strings &env : {Strings{}, off}) {
-    const Session loaded = Record(cluster, env, Load::kPlugin);
+    const Session loaded = Record(cluster, env, Load::kInactive);
     EXPECT_EQ(plain.wire, loaded.wire);
     EXPECT_EQ(plain.facts, loaded.facts);
   }
+}
+
+TEST_F(Inactive, AProgramRefusesToRunWhenThatIsNotWhatItsTestMeans)
+{
+  const Strings active = Config("ordered", "127.0.0.1:5");
+  for (const auto &[env, load] : {std::pair{Strings(), Load::kPlugin},
+                                  std::pair{active, Load::kInactive},
+                                  std::pair{PluginEnv(), Load::kPlain}}) {
+    if (kSanitized && load == Load::kPlain)
+      continue;
+    Client client(dir_, env, {}, load);
+    EXPECT_THROW(client.Ask("facts"), std::runtime_error);
+    EXPECT_EQ("exit 4", client.Self().Wait());
+  }
+  Client client(dir_, active);
+  EXPECT_EQ("!nothing watches", client.Ask("api_events"));
 }
 
 TEST_F(Inactive, NobodyHelpsADeadReference)
@@ -57,7 +73,7 @@ TEST_F(Inactive, NobodyHelpsADeadReference)
   for (const Strings &env :
        {Strings{}, Config("none", dead.Address() + "," +
                                       cluster.Endpoints())}) {
-    Client client(dir_, env);
+    Client client(dir_, env, {}, Load::kInactive);
     client.Open(IorAt(cluster["A"].Key(), dead.Number()));
     client.Open(IorOfProfiles(cluster["A"].Key(),
                               {dead.Number(), cluster["A"].Number()}));
@@ -70,7 +86,8 @@ TEST_F(Inactive, OtherKeysAloneDoNotActivateAndAreWarnedAboutOnce)
 {
   Cluster cluster(dir_, 1);
   Port    dead;
-  Client  client(dir_, {"ORBfolbIdleCheck=5", "ORBfolbEject=100:200"});
+  Client  client(dir_, {"ORBfolbIdleCheck=5", "ORBfolbEject=100:200"}, {},
+                 Load::kInactive);
   client.Open(IorOfProfiles(cluster["A"].Key(),
                             {dead.Number(), cluster["A"].Number()}));
   EXPECT_EQ(Times(kConnectFailed, 1), client.Call("0", "whoami").text);

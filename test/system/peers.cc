@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The servers and clients of the harness.
+#include "expected.h"
 #include "giop.h"
 #include "harness.h"
 
@@ -20,6 +21,34 @@ static std::string Tail(const std::string &file)
   return text.substr(text.size() > 800 ? text.size() - 800 : 0);
 }
 
+// ---- the plug-in
+
+Strings PluginEnv(const std::string &also)
+{
+#ifdef OMNIFOLB_LINKED
+  return {"LD_PRELOAD=" + also};
+#else
+  const char *other = getenv("FOLB_TEST_PLUGIN");
+  return {std::string("LD_PRELOAD=") +
+          (other != nullptr ? other : FOLB_TEST_PLUGIN) +
+          (also.empty() ? "" : ":" + also)};
+#endif
+}
+
+// That, and what the program then finds out about itself; env comes last.
+static Strings LoadEnv(Load load, const Strings &env)
+{
+  static const std::map<Load, const char *> names = {
+      {Load::kPlain, "plain"},
+      {Load::kLoaded, "loaded"},
+      {Load::kInactive, "inactive"},
+      {Load::kPlugin, "active"}};
+  Strings all = load == Load::kPlain ? Strings() : PluginEnv();
+  all.push_back(std::string(kExpectVariable) + "=" + names.at(load));
+  all.insert(all.end(), env.begin(), env.end());
+  return all;
+}
+
 // ---- servers
 
 Server::Server(const TempDir &dir, std::string name, Strings args, Strings env)
@@ -35,15 +64,12 @@ void Server::Start()
   Strings argv = {FOLB_TEST_SERVER, name_, log_, "-ORBendPoint",
                   "giop:tcp:" + port_.Address()};
   argv.insert(argv.end(), args_.begin(), args_.end());
-  Strings env = env_;
-  if (!env.empty()) {
-    const Strings plugin = PluginEnv();
-    env.insert(env.end(), plugin.begin(), plugin.end());
+  const Load load = env_.empty() ? Load::kPlain : Load::kLoaded;
 #ifdef OMNIFOLB_LINKED
+  if (load != Load::kPlain)
     argv[0] = FOLB_TEST_SERVER_LINKED;
 #endif
-  }
-  process_.Start({argv, env, err_});
+  process_.Start({argv, LoadEnv(load, env_), err_});
   std::string line;
   if (!process_.Hear(line))
     throw std::runtime_error("server " + name_ + ": " + Tail(err_));
@@ -215,32 +241,19 @@ static std::map<int, long> ByPort(const std::string &answer)
 
 // ---- clients
 
-Strings PluginEnv()
-{
-#ifdef OMNIFOLB_LINKED
-  return {};
-#else
-  const char *other = getenv("FOLB_TEST_PLUGIN");
-  return {std::string("LD_PRELOAD=") +
-          (other != nullptr ? other : FOLB_TEST_PLUGIN)};
-#endif
-}
-
-Client::Client(const TempDir &dir, Strings env, Strings args, Load load)
+Client::Client(const TempDir &dir, const Strings &env, const Strings &args,
+               Load load)
     : err_(dir.File("client.err"))
 {
   static int number = 0;
   err_ += std::to_string(++number);
   Strings argv = {FOLB_TEST_CLIENT};
-  if (load == Load::kPlugin) {
-    const Strings plugin = PluginEnv();
-    env.insert(env.end(), plugin.begin(), plugin.end());
 #ifdef OMNIFOLB_LINKED
+  if (load != Load::kPlain)
     argv[0] = FOLB_TEST_CLIENT_LINKED;
 #endif
-  }
   argv.insert(argv.end(), args.begin(), args.end());
-  process_.Start({argv, env, err_});
+  process_.Start({argv, LoadEnv(load, env), err_});
 }
 
 Client::~Client()
@@ -251,9 +264,14 @@ Client::~Client()
 std::string Client::Ask(const std::string &command, double ms)
 {
   std::string answer;
-  if (!process_.Say(command) || !process_.Hear(answer, ms))
+  // One that has ended may have said why.
+  process_.Say(command);
+  if (!process_.Hear(answer, ms))
     return "!no-answer to \"" + command.substr(0, 60) + "\": " +
            process_.Wait(100) + "; " + Tail(err_);
+  if (answer.find(kOtherwise) == 0 ||
+      (command == "api_watch" && answer != "ok"))
+    throw std::runtime_error(command + ": " + answer);
   return answer;
 }
 

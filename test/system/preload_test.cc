@@ -42,14 +42,15 @@ TEST_F(Preload, AProcessThatNeverCallsOrbInitIsLeftAlone)
        tool, With(Config("nonsense", "127.0.0.1:0")));
   EXPECT_EQ("exit 0", with.status);
   EXPECT_EQ(plain.output, with.output);
+  const Strings maps = {"/bin/grep", "-c", "/libomnifolb4", "/proc/self/maps"};
+  EXPECT_EQ("exit 0", RunProgram(maps, With({})).status);
 }
 
 TEST_F(Preload, APolicyInAnObjectOfItsOwn)
 {
   Cluster servers(dir_, 3);
-  Strings env = Config("test-backwards", servers.Endpoints());
-  env.push_back(PluginEnv()[0] + ":" FOLB_TEST_POLICY);
-  Client client(dir_, env, {}, Load::kPlain);
+  Client  client(dir_, Config("test-backwards", servers.Endpoints(),
+                              PluginEnv(FOLB_TEST_POLICY)));
   client.Open(servers.Ior());
   EXPECT_EQ("A=10 B=10 C=10", client.Call("0", "whoami", 30).text);
   // Without the object its name means nothing.

@@ -249,7 +249,7 @@ TEST_F(Rewrite, IsLoggedAtLevelTen)
 
 TEST_F(Rewrite, AloneItDoesNotActivate)
 {
-  Client client(dir_, {"ORBfolbRewrite=127.0.0.1=drop"});
+  Client client(dir_, {"ORBfolbRewrite=127.0.0.1=drop"}, {}, Load::kInactive);
   client.Open(a_.IorOf(kFakeKey));
   EXPECT_EQ("A=1", client.Call("0", "whoami").text);
 }

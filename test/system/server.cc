@@ -17,6 +17,7 @@
 //                            outer/inner, or of the omniINSPOA ("Ins")
 // SIGTERM ends it by an orderly shutdown.
 #include "echo.hh"
+#include "expected.h"
 
 #include <atomic>
 #include <csignal>
@@ -382,6 +383,11 @@ int main(int argc, char **argv)
   sigemptyset(&term);
   sigaddset(&term, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &term, nullptr);
+  const std::string otherwise = folbtest::OtherwiseLoaded();
+  if (!otherwise.empty()) {
+    std::cerr << otherwise << std::endl;
+    return 4;
+  }
   orb      = CORBA::ORB_init(argc, argv);
   name     = argv[1];
   log_file = argv[2];

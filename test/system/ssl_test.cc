@@ -38,6 +38,26 @@ Octets SecMechList(const std::vector<int> &ports)
   return out.octets;
 }
 
+// TAG_SSL_SEC_TRANS as omniORB's servers write it.
+constexpr uint32_t kSecTrans = 20;
+
+Octets SecTrans(int port)
+{
+  CdrOut out = CdrOut::Encapsulation(true);
+  out.U16(0x66);
+  out.U16(0x66);
+  out.U16(static_cast<uint16_t>(port));
+  return out.octets;
+}
+
+Octets &SecTransOf(Profile &p)
+{
+  for (auto &c : p.components)
+    if (c.first == kSecTrans)
+      return c.second;
+  throw std::runtime_error("no address of SSL");
+}
+
 } // namespace
 
 class Ssl : public Protocol
@@ -59,9 +79,8 @@ protected:
   std::string Serve(Process &process, const Port &port,
                     const Strings &more = {})
   {
-    Strings env = env_;
-    env.push_back(PluginEnv()[0] + ":" + kTransport);
-    env.insert(env.end(), more.begin(), more.end());
+    Strings env = With(PluginEnv(kTransport), more);
+    env.push_back("FOLB_TEST_EXPECT=loaded");
     process.Start({{FOLB_TEST_SERVER, "S", dir_.File("log"), "-ORBendPoint",
                     "giop:ssl:" + port.Address()},
                    env,
@@ -70,10 +89,11 @@ protected:
     EXPECT_TRUE(process.Hear(line)) << Contents(dir_.File("err"));
     return line.substr(0, line.find(' '));
   }
-  Strings ClientEnv(const Strings &more)
+  // What SSL takes, the transport and more.
+  Strings With(const Strings &preload, const Strings &more = {}) const
   {
     Strings env = env_;
-    env.push_back(PluginEnv()[0] + ":" + kTransport);
+    env.insert(env.end(), preload.begin(), preload.end());
     env.insert(env.end(), more.begin(), more.end());
     return env;
   }
@@ -101,9 +121,8 @@ TEST_F(Ssl, OnlyTheTlsAddressesAreCalledAlsoAfterAnUpdate)
                             SecMechList({dead.Number(), live.Number()}));
   Add(p, {{clear.Number()}, "one"});
   made.profiles.push_back(p);
-  Client client(dir_,
-                ClientEnv({"ORBfolbPolicy=ic-based", "ORBtraceLevel=10"}), {},
-                Load::kPlain);
+  Client client(dir_, With(PluginEnv(kTransport), {"ORBfolbPolicy=ic-based",
+                                                   "ORBtraceLevel=10"}));
   client.Open(made.Text());
   EXPECT_EQ("S=1", client.Call("0", "whoami").text) << client.Errors();
   EXPECT_EQ("S=6", client.Call("0", "whoami", 6).text) << client.Errors();
@@ -113,16 +132,25 @@ TEST_F(Ssl, OnlyTheTlsAddressesAreCalledAlsoAfterAnUpdate)
 
 TEST_F(Ssl, EndpointsOfItAreFailedOverTo)
 {
-  Port              dead, live;
-  Process           server;
-  const std::string ior = Serve(server, live);
-  Client            client(
-      dir_,
-      ClientEnv(Config("ordered", "giop:ssl:" + dead.Address() + ",giop:ssl:" +
-                                      live.Address())),
-      {}, Load::kPlain);
-  client.Open(ior);
+  Port    dead, live;
+  Process server;
+  // Where nothing listens: the reference as a server that is gone made it.
+  Ior ior = DecodeIor(Serve(server, live));
+  ASSERT_EQ(1u, ior.profiles.size());
+  Octets &address = SecTransOf(ior.profiles[0]);
+  ASSERT_EQ(SecTrans(live.Number()), address);
+  address = SecTrans(dead.Number());
+  Client plain(dir_, With({std::string("LD_PRELOAD=") + kTransport}), {},
+               Load::kPlain);
+  plain.Open(ior.Text());
+  EXPECT_EQ(Times(kConnectFailed, 1), plain.Call("0", "whoami").text);
+  Client client(dir_, With(PluginEnv(kTransport),
+                           Config("ordered", "giop:ssl:" + dead.Address() +
+                                                 ",giop:ssl:" +
+                                                 live.Address())));
+  client.Open(ior.Text());
   EXPECT_EQ("S=4", client.Call("0", "whoami", 4).text) << client.Errors();
+  EXPECT_EQ(1, client.Connects()[dead.Number()]);
 }
 
 } // namespace folbtest
