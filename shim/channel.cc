@@ -110,6 +110,7 @@ bool Channel::retire()
   if (!free_.compare_exchange_strong(all, retired_slots))
     return false;
   runtime_.forget(*this);
+  wake_all();
   rope_->decrRefCount();
   rope_ = nullptr;
   return true;
@@ -158,6 +159,12 @@ omni::GIOP_C& Channel::acquire_checked(omni::GIOP_C&  first,
   }
 }
 
+void Channel::wake_all()
+{
+  Guard guard(shim_lock);
+  free_again_.broadcast();
+}
+
 void Channel::wake_one()
 {
   Guard guard(shim_lock);
@@ -169,20 +176,22 @@ folb_outcome Channel::wait_for_slot(uint64_t                 deadline,
 {
   Guard          guard(shim_lock);
   const uint64_t ejections = ejections_;
-  folb_outcome   outcome  = FOLB_OUTCOME_OK;
-  if (free_.load() <= retired_slots / 2)
-    return retired;
+  folb_outcome   outcome;
   waiting_.fetch_add(1, std::memory_order_seq_cst);
-  while (!try_slot()) {
-    bool in_time = free_again_.wait(deadline);
-    if (ejections_ != ejections || abandoned.load()) {
+  // Everything that ends the wait is looked at before each sleep: it may have
+  // been so before the lock was taken.
+  for (bool in_time = true;; in_time = free_again_.wait(deadline)) {
+    if (free_.load() <= retired_slots / 2)
+      outcome = retired;
+    else if (ejections_ != ejections || abandoned.load())
       outcome = FOLB_OUTCOME_EJECTED_MEANWHILE;
-      break;
-    }
-    if (!in_time) {
-      outcome = try_slot() ? FOLB_OUTCOME_OK : FOLB_OUTCOME_DEADLINE;
-      break;
-    }
+    else if (try_slot())
+      outcome = FOLB_OUTCOME_OK;
+    else if (!in_time)
+      outcome = FOLB_OUTCOME_DEADLINE;
+    else
+      continue;
+    break;
   }
   waiting_.fetch_sub(1, std::memory_order_seq_cst);
   // A signal that came for us although we leave belongs to the next one.

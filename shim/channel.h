@@ -187,6 +187,7 @@ class Channel {
                                 bool fresh_only);
   folb_outcome  wait_for_slot(uint64_t                 deadline,
                               const std::atomic<bool>& abandoned);
+  void          wake_all();
   void          wake_one();
   omni::giopActiveConnection* connect(CORBA::ULong strand_flags,
                                       bool&        timed_out);

@@ -56,7 +56,7 @@ Names look_up(Runtime& runtime, const std::string& host, uint64_t until,
       addresses.assign(numeric, numeric + n);
       return Names::answered;
     }
-    if (!in_time)
+    if (!in_time || orb_shut_down)
       return Names::late;
     if (state == FOLB_HOST_UNKNOWN)
       folb_host_refresh(runtime.engine(), host.c_str());

@@ -252,22 +252,15 @@ void Identity::sleep(Invocation& invocation, uint32_t ms)
 {
   const uint64_t until = std::min(now_ms() + ms, invocation.deadline);
   Guard          guard(shim_lock);
-  while (now_ms() < until && !invocation.top->abandoned_.load())
+  while (now_ms() < until && !orb_shut_down)
     runtime_.changed().wait(until);
 }
 
-// An identity that loses its reference during a call has either been
-// released under the call's feet, or the ORB is shutting down. fc: NULL while
-// the engine knows of no call.
-void Identity::leave_if_shut_down(Invocation& invocation, folb_call* fc)
+// fc: NULL while the engine knows of no call.
+void Identity::leave_if_shut_down(Invocation&, folb_call* fc)
 {
-  if (!invocation.top->abandoned_.load())
+  if (!orb_shut_down)
     return;
-  {
-    omni_tracedmutex_lock lock(*omni::internalLock);
-    if (invocation.call->objref()->_identity() == invocation.top)
-      return;
-  }
   if (fc)
     folb_call_abandon(fc);
   throw CORBA::BAD_INV_ORDER(BAD_INV_ORDER_ORBHasShutdown,

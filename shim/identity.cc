@@ -110,19 +110,12 @@ void Identity::gainRef(omniObjRef* objref)
   refs_.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Caller holds internalLock.
-void Identity::loseRef(omniObjRef* objref)
+// Caller holds internalLock. That a reference is lost means nothing to calls
+// in progress: programs narrow one and release it.
+void Identity::loseRef(omniObjRef*)
 {
-  if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+  if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1)
     delete this;
-    return;
-  }
-  // The ORB shuts down under a call that may sleep: it waits for us.
-  if (objref) {
-    abandoned_.store(true);
-    OwnCalls::interrupt(*this);
-    runtime_.wake_all();
-  }
 }
 
 // Caller holds internalLock; it is not held on return.
@@ -151,7 +144,7 @@ bool Identity::managed(omniCallDescriptor& call)
   const uint32_t changes = runtime_.changes();
   folb_managed   state   = folb_ref_managed(reference_->ref(), true);
   if (OwnCalls* own = OwnCalls::current()) {
-    own->begin(*this, call);
+    own->begin(call);
     return state == FOLB_MANAGED ||
            folb_ref_settle(reference_->ref()) == FOLB_MANAGED;
   }
@@ -186,7 +179,7 @@ bool Identity::wait_for_names(omniCallDescriptor& call)
   uint64_t       until    = folb_ref_names_until(reference_->ref());
   if (deadline != UINT64_MAX)
     until = std::min(until, now + (deadline - now) / 2);
-  while (now_ms() < until && !abandoned_.load()) {
+  while (now_ms() < until && !orb_shut_down) {
     {
       Guard guard(shim_lock);
       runtime_.changed().wait(std::min(until, now_ms() + 50));

@@ -59,7 +59,6 @@ struct Invocation {
   unsigned            hops;     // LOCATION_FORWARDs followed
   unsigned            modes;    // NEEDS_ADDRESSING_MODEs obeyed
   bool                resent;   // although it may have been executed
-  Identity*           top;      // the identity that was called
   folb_ref*           parent;   // of what its replies bring
   Failure             failure;  // set by an attempt that fails
 };
@@ -150,7 +149,6 @@ class Identity final : public omniIdentity {
   // Runtime::changes() when it was last found to be managed; 0: not yet.
   std::atomic<uint32_t> managed_at_{0};
   std::atomic<bool> any_forward_{false};
-  std::atomic<bool> abandoned_{false};
   // A naming context, and each look-up in it takes an endpoint of its own.
   std::atomic<bool> looks_up_{false};
   Runtime&          runtime_;

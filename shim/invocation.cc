@@ -129,12 +129,12 @@ HOT Identity::Ending Identity::attempt(Invocation& invocation,
   if (__builtin_expect(!channel, 0))
     return no_slot(invocation, fc, FOLB_OUTCOME_UNUSABLE);
   folb_outcome got =
-      channel->take_slot(invocation.deadline, invocation.top->abandoned_);
+      channel->take_slot(invocation.deadline, orb_shut_down);
   if (__builtin_expect(got != FOLB_OUTCOME_OK, 0)) {
     if (got == Channel::retired)
       reference_->renew(*candidate);
     else if (got != FOLB_OUTCOME_EJECTED_MEANWHILE ||
-             invocation.top->abandoned_.load() || !folb_call_stays(&fc))
+             orb_shut_down || !folb_call_stays(&fc))
       return no_slot(invocation, fc, got);
     return attempt_again(invocation, fc, fresh_only, target);
   }
@@ -200,7 +200,6 @@ HOT Invocation Identity::begin(omniCallDescriptor& call)
   invocation.hops     = 0;
   invocation.modes    = 0;
   invocation.resent   = false;
-  invocation.top      = this;
   invocation.parent   = reference_->ref();
   return invocation;
 }

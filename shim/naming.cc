@@ -103,7 +103,7 @@ struct Late {}; // time is up, or the ORB is gone
 template <class Var> void prepare(const Var& object, uint64_t deadline)
 {
   const uint64_t now = now_ms();
-  if (now >= deadline || OwnCalls::orb_has_shut_down())
+  if (now >= deadline || orb_shut_down)
     throw Late();
   omniORB::setClientCallTimeout(object, CORBA::ULong(deadline - now));
 }
@@ -229,13 +229,12 @@ Found Naming::run(Background& background)
   Found found;
   if (!wait_for_orb(background))
     return found;
-  OwnCalls::watch_orb();
   deadline_ = now_ms() + lookup_limit_ms;
   {
     OwnCalls own;
     read(found);
   }
-  if (OwnCalls::orb_has_shut_down())
+  if (orb_shut_down)
     while (background.wait(UINT64_MAX))
       ;
   return found;
@@ -247,7 +246,6 @@ CORBA::Object_ptr resolve_corbaname(const std::string& uri, uint64_t until)
 {
   std::string       name;
   const std::string root = split("naming:" + uri, name);
-  OwnCalls::watch_orb();
   OwnCalls own;
   try {
     CosNaming::NamingContext_var context = root_context(root);

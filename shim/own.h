@@ -11,8 +11,6 @@
 
 namespace omnifolb {
 
-class Identity;
-
 // A connect of such a call: the ORB cannot end before, and that takes at most
 // a second more than without us.
 constexpr uint64_t own_connect_ms = 800;
@@ -27,15 +25,11 @@ class OwnCalls {
   // This thread's, or NULL.
   static OwnCalls* current() { return current_; }
   // A call begins; raises BAD_INV_ORDER when the ORB has shut down.
-  void begin(const Identity& identity, const omniCallDescriptor& call);
-  // Cuts the connections of calls in progress on an identity. Caller may hold
-  // internalLock.
-  static void interrupt(const Identity& identity);
+  void begin(const omniCallDescriptor& call);
+  // Cuts the connections of those in progress: the ORB shuts down. Caller may
+  // hold internalLock.
+  static void interrupt_all();
 
-  // Notices the ORB's shutdown, from when an ORB is there until end_watch().
-  static void watch_orb();
-  static void end_watch();
-  static bool orb_has_shut_down();
   // An ORB is there, and ORB_init has ended.
   static bool orb_is_there();
 
@@ -47,7 +41,6 @@ class OwnCalls {
   static OwnCalls* first_; // under shim_lock, as all that follows
 
   OwnCalls*                 next_;
-  const Identity*           identity_ = nullptr;
   const omniCallDescriptor* call_     = nullptr;
 };
 

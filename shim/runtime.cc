@@ -104,6 +104,7 @@ bool Runtime::start(const folb_config& config)
     Guard guard(shim_lock);
     current_.store(runtime, std::memory_order_release);
   }
+  shutdown_watch();
   prober_start(*runtime);
   if (!api_endpoints_apply(runtime->engine_) && config.endpoints) {
     warn_of_duplicates("folbEndpoints", *config.endpoints);
@@ -129,7 +130,7 @@ void Runtime::stop()
   watcher_stop();
   prober_stop(*runtime);
   sources_stop();
-  OwnCalls::end_watch();
+  shutdown_watch_end();
   folb_engine_release(runtime->engine_);
   runtime->collect_now(true);
   delete runtime;

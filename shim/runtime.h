@@ -179,6 +179,17 @@ class Runtime {
   std::atomic<bool> any_unused_{false};
 };
 
+// ---- shutdown.cc
+
+// The ORB has shut down, as it says itself: whatever waits or is to be sent
+// again ends, requests that are out have their replies. Set under
+// internalLock, and followed by wake_all(); reset when that ORB is gone.
+extern std::atomic<bool> orb_shut_down;
+
+// From attach to detach of an active plug-in.
+void shutdown_watch();
+void shutdown_watch_end();
+
 // ---- log.cc: omniORB's logger, one line each
 
 bool log_enabled(int level);

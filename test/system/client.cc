@@ -177,6 +177,21 @@ static std::string Narrow(Arguments &in)
   return Range(refs.size() - 1);
 }
 
+// What a program narrows from; kept, it goes with "release".
+static CORBA::Object_var &narrowed_from = *new CORBA::Object_var;
+
+static std::string Narrowed(Arguments &in)
+{
+  CORBA::Object_var  o = orb->string_to_object(Word(in).c_str());
+  FolbTest::Echo_var e = FolbTest::Echo::_narrow(o);
+  if (CORBA::is_nil(e))
+    return "nil";
+  if (Word(in) == "keep")
+    narrowed_from = o;
+  refs.push_back(e);
+  return Range(refs.size() - 1);
+}
+
 // One naming context; what it resolves NAME to, N times.
 static std::string Resolve(Arguments &in)
 {
@@ -212,6 +227,13 @@ static void AddReferences(Commands &to)
   to["make"] = Make;
   // narrow REF: the same object, by a checked narrow
   to["narrow"] = Narrow;
+  // narrowed URI [keep]: narrowed from what string_to_object gave, which is
+  // released, or kept until "release"
+  to["narrowed"] = Narrowed;
+  to["release"]  = [](Arguments &) {
+    narrowed_from = CORBA::Object::_nil();
+    return std::string("ok");
+  };
   // resolve URI NAME [N]: N times what the naming context resolves NAME to
   to["resolve"] = Resolve;
   // parse URI: string_to_object only: "nil", or hash and IOR
