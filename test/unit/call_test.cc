@@ -340,6 +340,24 @@ TEST_F(CallTest, NotedFailureEjectsAtOnceAndOnlyOnce)
   folb_call_succeeded(&call, host_.now());
 }
 
+// What was noted is of one attempt: the next one's failure counts again.
+TEST_F(CallTest, NotedForOneAttemptOnly)
+{
+  Make("ordered", "A,B,C");
+  Ref       ref = Open("A");
+  folb_call call;
+  ASSERT_EQ(FOLB_OK, Begin(&call, ref));
+  folb_call_note_failed(&call, FOLB_OUTCOME_NEW_NO, host_.now());
+  ASSERT_EQ(FOLB_ACTION_NEXT,
+            folb_call_failed(&call, FOLB_OUTCOME_NEW_NO, host_.now()));
+  ASSERT_EQ(FOLB_ACTION_NEXT,
+            folb_call_failed(&call, FOLB_OUTCOME_NEW_NO, host_.now()));
+  EXPECT_EQ("EEU", States("ABC"));
+  EXPECT_EQ(1u, Stat('A').failures[FOLB_OUTCOME_NEW_NO]);
+  EXPECT_EQ(1u, Stat('B').failures[FOLB_OUTCOME_NEW_NO]);
+  folb_call_succeeded(&call, host_.now());
+}
+
 TEST_F(CallTest, AnEjectedOtherIsNoReasonToHalve)
 {
   Make("ordered", "A,B", {{"folbConnectTimeOutPeriod", "0"}});

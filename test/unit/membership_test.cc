@@ -110,6 +110,37 @@ TEST_F(MembershipTest, EventsAndLogOfAChange)
   EXPECT_TRUE(host_.TakeEvents().empty());
 }
 
+// Who waits for a connection leaves what is ejected, removed or drained, and
+// nothing else.
+TEST_F(MembershipTest, WhichEventsTellThoseWhoWait)
+{
+  Make("ordered", "A,B,C,D,E,F");
+  int users[6];
+  for (int i = 0; i < 6; ++i) {
+    folb_call call;
+    Ref       ref = OpenFixed(std::string(1, static_cast<char>('A' + i)));
+    ASSERT_EQ(FOLB_OK, Begin(&call, ref));
+    ASSERT_EQ(&users[i], folb_endpoint_set_user(call.endpoint, &users[i]));
+    folb_call_succeeded(&call, host_.now());
+  }
+  EXPECT_EQ("BA", Invoke(Open("B"), {{'B', FOLB_OUTCOME_CONNECT_CUT}}));
+  EXPECT_EQ("E", States("B"));
+  EXPECT_TRUE(host_.TakeEjected().empty()) << "avoided";
+  EXPECT_EQ(0u, Stat('B').ejections);
+  EXPECT_EQ("B", Invoke(OpenFixed("B")));
+  EXPECT_TRUE(host_.TakeEjected().empty()) << "restored";
+  EXPECT_EQ("CA", Invoke(Open("C"), Down("C")));
+  EXPECT_EQ(std::vector<void *>{&users[2]}, host_.TakeEjected());
+  EXPECT_EQ(1u, Stat('C').ejections);
+  ASSERT_EQ(FOLB_OK, Set("A,B,C,D*5,E,F,G"));
+  EXPECT_TRUE(host_.TakeEjected().empty()) << "weight, added";
+  ASSERT_EQ(FOLB_OK, Set("A,B,C,D,E*0,F,G"));
+  EXPECT_EQ(std::vector<void *>{&users[4]}, host_.TakeEjected()) << "drained";
+  Ref f = Open("F");
+  ASSERT_EQ(FOLB_OK, Set("A,B,C,D,E*0,G"));
+  EXPECT_EQ(std::vector<void *>{&users[5]}, host_.TakeEjected()) << "removed";
+}
+
 TEST_F(MembershipTest, WhoStaysKeepsCountersEjectionAndContexts)
 {
   Make("ordered", "A,B,C");

@@ -116,6 +116,7 @@ TEST_P(EveryPolicy, ACallGoesOnWithoutMemoryForItsTurns)
   std::string more;
   for (int i = 1; i <= 70; ++i)
     more += ",10.1.0." + std::to_string(i) + ":1*" + std::to_string(i);
+  int failed = 0;
   for (unsigned nth = 1; nth < 6; ++nth) {
     Make(policy(), "A*5,B" + more);
     Ref ref = Open("A");
@@ -124,6 +125,7 @@ TEST_P(EveryPolicy, ACallGoesOnWithoutMemoryForItsTurns)
     std::thread([&] {
       host_.FailAlloc(nth);
       path = Invoke(ref) + Invoke(ref);
+      failed += host_.alloc_failed();
       host_.FailAlloc(0);
       path += Picks(ref, 3);
       // The members change, and there is no memory for that either.
@@ -137,6 +139,11 @@ TEST_P(EveryPolicy, ACallGoesOnWithoutMemoryForItsTurns)
     EXPECT_EQ(10u, path.size()) << path;
     EXPECT_GE(1, std::count(path.begin(), path.end(), '?')) << path;
   }
+  // A context takes memory, a cursor too; a turn of a rotation none.
+  const folb_policy_ops *ops = folb_policy_find(policy());
+  EXPECT_EQ((ops->uses & FOLB_POLICY_PER_REQUEST) == 0 ||
+                ops->cursor_size != nullptr,
+            failed != 0);
 }
 
 TEST_P(EveryPolicy, TurnsNearTheEndOfTheirRange)
