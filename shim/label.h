@@ -11,11 +11,10 @@
 #include <cstring>
 #include <new>
 
-#include <sched.h>
-
 #include <folb/folb.h>
 
 #include "orb.h"
+#include "runtime.h"
 
 namespace omnifolb {
 
@@ -24,7 +23,7 @@ class Label {
  public:
   static Label* make(const CORBA::Octet* octets, size_t size)
   {
-    void* room = malloc(sizeof(Label) + std::max(size_t(copied), head + size));
+    void* room = malloc(sizeof(Label) + head + size);
     return room ? new (room) Label(octets, size) : nullptr;
   }
   void retain() { refs_.fetch_add(1, std::memory_order_relaxed); }
@@ -33,17 +32,12 @@ class Label {
     if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1)
       free(this); // trivially destroyed
   }
-  // The service context, in our byte order; at least so many octets may be
-  // read of it.
-  static constexpr CORBA::ULong copied = 64;
+  // The service context, in our byte order.
   const CORBA::Octet* context() const
   {
     return reinterpret_cast<const CORBA::Octet*>(this + 1);
   }
   CORBA::ULong context_size() const { return head + size_; }
-  // Larger ones are sent by the ORB's own way for contexts.
-  static constexpr CORBA::ULong small = 1000;
-  bool is_large() const { return size_ > small; }
   // The octets of the label itself.
   const CORBA::Octet* octets() const { return context() + head; }
   CORBA::ULong        size() const { return size_; }
@@ -64,90 +58,119 @@ class Label {
   CORBA::ULong          size_;
 };
 
-// Where a label is kept that others may exchange while it is read. An odd
-// number stands there for the few instructions in which somebody has it.
+// Where a label is kept that others may exchange while it is read. Requests
+// copy it without a lock and wait for nobody: of two copies the present one is
+// read while the other one is written.
 class LabelSlot {
  public:
-  // In the child of a fork: whoever had a label then is not there, and the
-  // label is lost.
-  static void after_fork_in_child() { taken_.fetch_add(4); }
+  // Of a context; larger labels are large.
+  static constexpr size_t copied = 128;
 
   LabelSlot() = default;
   LabelSlot(const LabelSlot&) = delete;
   ~LabelSlot()
   {
-    if (Label* label = label_in(take()))
-      label->release();
+    delete copies_.load(std::memory_order_relaxed);
+    if (label_)
+      label_->release();
   }
-  bool any() const { return word_.load(std::memory_order_relaxed) != 0; }
+
+  bool any() const { return copies_.load(std::memory_order_relaxed); }
   bool is_large() const
   {
-    return word_.load(std::memory_order_relaxed) & large;
+    const Copies* copies = copies_.load(std::memory_order_acquire);
+    return copies && copies->large.load(std::memory_order_relaxed);
+  }
+  // Copies the service context to where there is room for the largest; its
+  // size, 0 = there is none, or a large one.
+  CORBA::ULong copy_to(CORBA::Octet* to) const
+  {
+    const Copies* copies = copies_.load(std::memory_order_acquire);
+    if (!copies)
+      return 0;
+    for (;;) {
+      const unsigned     turn = copies->turn.load(std::memory_order_acquire);
+      const Copy&        copy = copies->copy[turn & 1];
+      const CORBA::ULong size = copy.size.load(std::memory_order_acquire);
+      copy_words(copy, 0, to);
+      if (__builtin_expect(size > half * word, 0))
+        copy_words(copy, half, to);
+      // Two changes meanwhile: it is the copy that was written to.
+      if (__builtin_expect(
+              copies->turn.load(std::memory_order_relaxed) == turn, 1))
+        return size;
+    }
   }
 
-  // The label while it lives, or NULL: not longer than it takes to copy it.
-  class Taken {
-   public:
-    explicit Taken(LabelSlot& slot) : slot_(slot), word_(slot.take()) {}
-    Taken(const Taken&) = delete;
-    ~Taken() { slot_.word_.store(word_, std::memory_order_release); }
-    // NULL: there is none, or a large one.
-    const Label* small() const
-    {
-      return __builtin_expect(word_ & large, 0) ? nullptr : label_in(word_);
-    }
-
-   private:
-    LabelSlot& slot_;
-    uintptr_t  word_;
-  };
-
-  // Retained; NULL: there is none.
+  // Retained; NULL: there is none. Takes shim_lock, as does set().
   Label* get()
   {
-    uintptr_t word  = take();
-    Label*    label = label_in(word);
-    if (label)
-      label->retain();
-    word_.store(word, std::memory_order_release);
-    return label;
+    Guard guard(shim_lock);
+    if (label_)
+      label_->retain();
+    return label_;
   }
   // Takes over label, or NULL.
   void set(Label* label)
   {
-    uintptr_t word = reinterpret_cast<uintptr_t>(label);
-    if (label && label->is_large())
-      word |= large;
-    Label* old = label_in(take());
-    word_.store(word, std::memory_order_release);
+    Label* old = label;
+    {
+      Guard guard(shim_lock);
+      std::swap(label_, old);
+      write();
+    }
     if (old)
       old->release();
   }
 
  private:
-  static Label* label_in(uintptr_t word)
+  static constexpr size_t word = sizeof(uint64_t);
+  static constexpr size_t half = copied / word / 2;
+
+  struct Copy {
+    std::atomic<CORBA::ULong> size{0};
+    std::atomic<uint64_t>     words[2 * half]{};
+  };
+  struct Copies {
+    std::atomic<unsigned> turn{0}; // counts changes
+    std::atomic<bool>     large{false};
+    Copy                  copy[2];
+  };
+
+  static void copy_words(const Copy& copy, size_t from, CORBA::Octet* to)
   {
-    return reinterpret_cast<Label*>(word & ~large);
-  }
-  uintptr_t take()
-  {
-    const uintptr_t taken = taken_.load(std::memory_order_relaxed);
-    for (;;) {
-      uintptr_t word = word_.exchange(taken, std::memory_order_acquire);
-      if (__builtin_expect(!(word & 1), 1))
-        return word;
-      if (word != taken)
-        return 0;
-      sched_yield();
+    for (size_t i = from; i < from + half; ++i) {
+      const uint64_t n = copy.words[i].load(std::memory_order_acquire);
+      memcpy(to + i * word, &n, sizeof n);
     }
   }
+  // Who reads a word of a later change knows of the earlier one too.
+  void write()
+  {
+    Copies* copies = copies_.load(std::memory_order_relaxed);
+    if (!copies && !label_)
+      return;
+    if (!copies)
+      copies = new Copies;
+    const CORBA::ULong size  = label_ ? label_->context_size() : 0;
+    const bool         large = size > copied;
+    const unsigned     turn  = copies->turn.load(std::memory_order_relaxed) + 1;
+    Copy&              copy  = copies->copy[turn & 1];
+    copy.size.store(large ? 0 : size, std::memory_order_release);
+    if (!large)
+      for (size_t at = 0; at < size; at += word) {
+        uint64_t n = 0;
+        memcpy(&n, label_->context() + at, std::min<size_t>(word, size - at));
+        copy.words[at / word].store(n, std::memory_order_release);
+      }
+    copies->turn.store(turn, std::memory_order_release);
+    copies->large.store(large, std::memory_order_relaxed);
+    copies_.store(copies, std::memory_order_release);
+  }
 
-  static constexpr uintptr_t large = 2; // said beside the pointer
-
-  // Another one in each child of a fork; without the bit of large.
-  inline static std::atomic<uintptr_t> taken_{1};
-
-  std::atomic<uintptr_t> word_{0};
+  // Made with the first label, and kept.
+  std::atomic<Copies*> copies_{nullptr};
+  Label*               label_ = nullptr; // under shim_lock
 };
 
 } // namespace omnifolb

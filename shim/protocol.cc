@@ -114,9 +114,6 @@ bool is_small(omni::GIOP_C& giop)
          giop.ior()->addr_mode() == GIOP::KeyAddr;
 }
 
-// Of the request that this thread makes.
-__thread Label* sends_large __attribute__((tls_model("initial-exec")));
-
 void append(IOP::ServiceContextList& list, const Label& label)
 {
   const CORBA::ULong n = list.length();
@@ -126,14 +123,6 @@ void append(IOP::ServiceContextList& list, const Label& label)
   data.length(label.size());
   if (label.size())
     memcpy(data.get_buffer(), label.octets(), label.size());
-}
-
-CORBA::Boolean
-add_large_label(omni::omniInterceptors::clientSendRequest_T::info_T& info)
-{
-  if (sends_large)
-    append(info.service_contexts, *sends_large);
-  return 1;
 }
 
 // Writes a GIOP 1.2 request header from behind the header of the message, into
@@ -153,14 +142,12 @@ class HeaderWriter {
     memcpy(message_ + at_, octets, size);
     pad(at_ + size, 4);
   }
-  void put(const Label& label)
+  // The label as the only service context, or none.
+  void put(const LabelSlot& slot)
   {
-    // Of a fixed size where that will do: no call.
-    if (__builtin_expect(label.context_size() <= Label::copied, 1))
-      memcpy(message_ + at_, label.context(), Label::copied);
-    else
-      memcpy(message_ + at_, label.context(), label.context_size());
-    at_ += label.context_size();
+    const CORBA::ULong size = slot.copy_to(message_ + at_ + sizeof size);
+    put(CORBA::ULong(size != 0));
+    at_ += size;
   }
   CORBA::ULong at() const { return at_; }
   // Until it is complete a message has the size of its header, without
@@ -211,24 +198,24 @@ void write_header(omni::giopStream& stream, LabelSlot& slot)
   HeaderWriter header = begin_header(stream);
   if (__builtin_expect(!slot.any(), 1))
     header.put(0);
-  else {
-    const LabelSlot::Taken taken(slot);
-    const Label*           label = taken.small();
-    header.put(label ? 1 : 0);
-    if (__builtin_expect(label != nullptr, 1)) // else it has gone just now
-      header.put(*label);
-  }
+  else
+    header.put(slot);
   WrittenUpTo::of(stream) = header.end();
 }
 
-// Beside contexts of others: those of the first request of a connection.
-void write_header_with(omni::giopStream& stream, IOP::ServiceContextList& list,
-                      LabelSlot& slot)
+void append(IOP::ServiceContextList& list, LabelSlot& slot)
 {
   if (Label* label = slot.get()) {
     append(list, *label);
     label->release();
   }
+}
+
+// Beside contexts of others: those of the first request of a connection; or of
+// a large label.
+void write_header_with(omni::giopStream&             stream,
+                       const IOP::ServiceContextList& list)
+{
   HeaderWriter      header  = begin_header(stream);
   CORBA::Octet*     message = message_written(stream);
   WrittenUpTo::of(stream)   = message + header.at();
@@ -241,44 +228,62 @@ void write_header_with(omni::giopStream& stream, IOP::ServiceContextList& list,
   s.alignOutput(omni::ALIGN_8);
 }
 
-// Too large for the above, or another form of address. label: NULL if none.
-void marshal_by_orb(omni::giopStream* stream, Label* label)
+// What stands between the header of the message and the service contexts, when
+// it does not fit into the first buffer or addresses the object otherwise.
+void put_request(omni::GIOP_C& giop, cdrStream& stream)
 {
-  if (!label) {
-    core->marshalRequestHeader(stream);
-    return;
+  omniCallDescriptor& call   = *giop.calldescriptor();
+  const CORBA::Octet  rest[] = {CORBA::Octet(call.is_oneway() ? 0 : 3), 0, 0,
+                                0};
+  Requests::id(giop) >>= stream;
+  stream.put_octet_array(rest, sizeof rest);
+  if (giop.ior()->addr_mode() == GIOP::KeyAddr) {
+    GIOP::KeyAddr >>= stream;
+    CORBA::ULong(giop.keysize()) >>= stream;
+    stream.put_octet_array(giop.key(), int(giop.keysize()));
   }
-  struct Sending {
-    explicit Sending(Label* label) { sends_large = label; }
-    Sending(const Sending&) = delete;
-    ~Sending()
-    {
-      sends_large->release();
-      sends_large = nullptr;
-    }
-  };
-  {
-    Guard guard(shim_lock); // the ORB adds it once, but for a race
-    omniORB::getInterceptors()->clientSendRequest.add(add_large_label);
-  }
-  const Sending sending(label);
-  core->marshalRequestHeader(stream);
+  else
+    giop.ior()->marshalIORAddressingInfo(stream);
+  CORBA::ULong(call.op_len()) >>= stream;
+  stream.put_octet_array(reinterpret_cast<const CORBA::Octet*>(call.op()),
+                         int(call.op_len()));
+}
+
+void write_any_header(omni::giopStream&             stream,
+                      const IOP::ServiceContextList& list)
+{
+  auto&             giop    = static_cast<omni::GIOP_C&>(stream);
+  CORBA::Octet*     message = message_written(stream);
+  constexpr size_t  type_at = 7;
+  message[type_at]          = CORBA::Octet(GIOP::Request);
+  cdrCountingStream counting(stream.TCS_C(), stream.TCS_W(), 12);
+  put_request(giop, counting);
+  list >>= counting;
+  const auto size = CORBA::ULong(counting.total());
+  memcpy(message + 8, &size, sizeof size);
+  cdrStream& s = stream;
+  put_request(giop, s);
+  list >>= s;
+  s.alignOutput(omni::ALIGN_8);
 }
 
 void marshal_request_header(omni::giopStream* stream)
 {
   auto&      giop = static_cast<omni::GIOP_C&>(*stream);
   LabelSlot& slot = current_attempt->contexts->label();
-  if (__builtin_expect(slot.is_large() || !is_small(giop), 0)) {
-    marshal_by_orb(stream, slot.get());
-    return;
-  }
   omni::omniInterceptors::clientSendRequest_T::info_T info(giop);
   omni::omniInterceptorP::visit(info);
-  if (__builtin_expect(info.service_contexts.length() == 0, 1))
+  auto&      list  = info.service_contexts;
+  const bool small = is_small(giop);
+  if (__builtin_expect(small && list.length() == 0 && !slot.is_large(), 1)) {
     write_header(*stream, slot);
+    return;
+  }
+  append(list, slot);
+  if (small)
+    write_header_with(*stream, list);
   else
-    write_header_with(*stream, info.service_contexts, slot);
+    write_any_header(*stream, list);
 }
 
 // The ORB's functions for GIOP 1.2 with some of ours among them.

@@ -8,7 +8,6 @@
 
 #include "agent.h"
 #include "channel.h"
-#include "label.h"
 #include "connection.h"
 #include "orb.h"
 #include "own.h"
@@ -343,7 +342,6 @@ void Runtime::after_fork(bool child)
     folb_engine_after_fork(runtime->engine_, child);
   if (child) {
     Connection::abandon_all();
-    LabelSlot::after_fork_in_child();
     resolver_after_fork_in_child();
     watcher_after_fork_in_child();
     prober_after_fork_in_child();
