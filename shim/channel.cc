@@ -26,10 +26,15 @@ void EndpointRope::enlist()
   realIncrRefCount();
 }
 
-bool EndpointRope::unconnected()
+void EndpointRope::disconnect_all()
 {
-  omni_tracedmutex_lock lock(*omni::omniTransportLock);
-  return omni::RopeLink::is_empty(pd_strands);
+  for (auto* s = pd_strands.next; s != &pd_strands; s = s->next) {
+    auto& strand = *static_cast<omni::giopStrand*>(s);
+    if (strand.state() == omni::giopStrand::DYING || !strand.connection)
+      continue;
+    strand.connection->Shutdown();
+    strand.state(omni::giopStrand::DYING);
+  }
 }
 
 // The strands are unlinked and never touched again: calls of threads that are
@@ -78,42 +83,95 @@ int slots_of(const EndpointRope& rope)
              : INT_MAX / 4;
 }
 
-// No slot, and so far below none that takers passing by do not matter.
-constexpr int retired_slots = INT_MIN / 2;
+// Added while a channel is closed: so far below no slot that takers passing by
+// do not matter.
+constexpr int closed_slots = INT_MIN / 2;
 
 } // namespace
 
-Channel::Channel(Runtime& runtime, CORBA::ULong ior_flags, AddressList ways,
-                 std::string key)
+Channel::Channel(Runtime& runtime, EndpointChannels& home,
+                 CORBA::ULong ior_flags, AddressList ways, std::string key)
     : runtime_(runtime), ior_flags_(ior_flags), ways_(std::move(ways)),
-      key_(std::move(key))
+      key_(std::move(key)), free_(closed_slots), home_(&home)
+{
+}
+
+EndpointRope* Channel::make_rope()
 {
   CORBA::ULong strand_flags = 0, rank = 0;
-  rules_allow(*ways_.front(), ior_flags, rank, strand_flags);
-  rope_ = new EndpointRope(
-      new EndpointAddress(*this, ways_.front()->address()), ior_flags,
+  rules_allow(*ways_.front(), ior_flags_, rank, strand_flags);
+  auto* rope = new EndpointRope(
+      new EndpointAddress(*this, ways_.front()->address()), ior_flags_,
       strand_flags);
-  rope_->enlist();
-  slots_ = slots_of(*rope_);
-  free_.store(slots_, std::memory_order_relaxed);
+  rope->enlist();
+  return rope;
+}
+
+void Channel::open(folb_endpoint* endpoint)
+{
+  EndpointRope* made = nullptr;
+  for (;;) {
+    {
+      Guard guard(shim_lock);
+      home_->hold(endpoint);
+      if (!rope_ && made) {
+        slots_ = slots_of(*made);
+        free_.fetch_add(slots_);
+        std::swap(rope_, made);
+      }
+      if (rope_) {
+        if (!open_)
+          free_.fetch_sub(closed_slots);
+        open_ = true;
+        break;
+      }
+    }
+    // Without our lock, because it takes omniTransportLock.
+    made = make_rope();
+  }
+  if (made)
+    made->decrRefCount();
+}
+
+void Channel::close()
+{
+  if (!open_)
+    return;
+  open_ = false;
+  free_.fetch_add(closed_slots);
+  free_again_.broadcast();
+}
+
+bool Channel::idle() const
+{
+  return !open_ && free_.load() == slots_ + closed_slots;
 }
 
 void Channel::release()
 {
-  if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1)
-    delete this;
+  {
+    Guard guard(shim_lock);
+    if (--refs_ || rope_)
+      return;
+    if (home_)
+      home_->remove(*this);
+    if (home_ && home_->empty() && !home_->held())
+      runtime_.remove(*home_);
+  }
+  delete this;
 }
 
-bool Channel::retire()
+void Channel::disconnect()
 {
-  int all = slots_;
-  if (!free_.compare_exchange_strong(all, retired_slots))
-    return false;
-  runtime_.forget(*this);
-  wake_all();
-  rope_->decrRefCount();
-  rope_ = nullptr;
-  return true;
+  // As long as it is locked nobody deletes the rope.
+  omni_tracedmutex_lock transport(*omni::omniTransportLock);
+  EndpointRope*         rope;
+  {
+    Guard guard(shim_lock);
+    rope = rope_;
+  }
+  if (rope)
+    rope->disconnect_all();
 }
 
 namespace {
@@ -159,38 +217,42 @@ omni::GIOP_C& Channel::acquire_checked(omni::GIOP_C&  first,
   }
 }
 
-void Channel::wake_all()
-{
-  Guard guard(shim_lock);
-  free_again_.broadcast();
-}
-
 void Channel::wake_one()
 {
   Guard guard(shim_lock);
   free_again_.signal();
 }
 
-folb_outcome Channel::wait_for_slot(uint64_t                 deadline,
+folb_outcome Channel::wait_for_slot(folb_endpoint*           endpoint,
+                                    const folb_call*         call,
+                                    uint64_t                 deadline,
                                     const std::atomic<bool>& abandoned)
 {
-  Guard          guard(shim_lock);
-  const uint64_t ejections = ejections_;
-  folb_outcome   outcome;
+  std::unique_lock<Mutex> lock(shim_lock);
+  const uint64_t          ejections = ejections_;
+  folb_outcome            outcome;
   waiting_.fetch_add(1, std::memory_order_seq_cst);
   // Everything that ends the wait is looked at before each sleep: it may have
-  // been so before the lock was taken.
-  for (bool in_time = true;; in_time = free_again_.wait(deadline)) {
-    if (free_.load() <= retired_slots / 2)
-      outcome = retired;
-    else if (ejections_ != ejections || abandoned.load())
+  // been so before the lock was taken. An ejection comes here after the
+  // engine knows of it.
+  for (bool in_time = true, first = true;; first = false) {
+    if (ejections_ != ejections || abandoned.load() ||
+        (first && call && folb_call_ejected(call, now_ms())))
       outcome = FOLB_OUTCOME_EJECTED_MEANWHILE;
     else if (try_slot())
       outcome = FOLB_OUTCOME_OK;
+    else if (!open_) {
+      lock.unlock();
+      open(endpoint);
+      lock.lock();
+      continue;
+    }
     else if (!in_time)
       outcome = FOLB_OUTCOME_DEADLINE;
-    else
+    else {
+      in_time = free_again_.wait(deadline);
       continue;
+    }
     break;
   }
   waiting_.fetch_sub(1, std::memory_order_seq_cst);
@@ -208,18 +270,13 @@ void Channel::know(const IOP::TaggedProfile& profile)
                   data.length());
 }
 
-void Channel::fail_waiters()
-{
-  ++ejections_;
-  free_again_.broadcast();
-}
-
 void Channel::after_fork_in_child()
 {
-  rope_->abandon();
+  if (rope_)
+    rope_->abandon();
   free_again_.reset();
   waiting_.store(0);
-  free_.store(slots_);
+  free_.store(slots_ + (open_ ? 0 : closed_slots));
 }
 
 // ---- EndpointChannels
@@ -239,48 +296,20 @@ std::string key_of(const AddressList& ways, CORBA::ULong ior_flags)
 Channel* EndpointChannels::find(Runtime& runtime, folb_endpoint* endpoint,
                                 CORBA::ULong ior_flags, AddressList ways)
 {
-  std::string key = key_of(ways, ior_flags);
-  auto        channels =
-      static_cast<EndpointChannels*>(folb_endpoint_user(endpoint));
-  if (!channels) {
-    // The ones of before, if the address was in use not long ago.
-    auto* mine = runtime.take_unused(folb_endpoint_text(endpoint));
-    channels   = static_cast<EndpointChannels*>(
-        folb_endpoint_set_user(endpoint, mine));
-    if (channels != mine)
-      runtime.put_unused(mine);
+  std::string       key = key_of(ways, ior_flags);
+  Guard             guard(shim_lock);
+  EndpointChannels& home = runtime.channels_of(folb_endpoint_text(endpoint));
+  home.hold(endpoint);
+  Channel* found = home.first_;
+  while (found && found->key_ != key)
+    found = found->next_;
+  if (!found) {
+    found        = new Channel(runtime, home, ior_flags, std::move(ways),
+                               std::move(key));
+    found->next_ = home.first_;
+    home.first_  = found;
   }
-  auto there = [&]() -> Channel* {
-    for (Channel* c = channels->first_; c; c = c->next_)
-      if (c->key_ == key) {
-        c->retain();
-        return c;
-      }
-    return nullptr;
-  };
-  {
-    Guard guard(shim_lock);
-    if (Channel* c = there())
-      return c;
-  }
-  // Made, and thrown away, without the lock: its rope takes
-  // omniTransportLock.
-  auto* made =
-      new Channel(runtime, ior_flags, std::move(ways), key);
-  Channel* found;
-  {
-    Guard guard(shim_lock);
-    found = there();
-    if (!found) {
-      made->next_      = channels->first_;
-      channels->first_ = made;
-      runtime.add(*made);
-      made->retain();
-      return made;
-    }
-  }
-  made->retire();
-  made->release();
+  ++found->refs_;
   return found;
 }
 
@@ -296,7 +325,7 @@ Channel* EndpointChannels::known(IOP::TaggedProfileList& profiles) const
     if (!channel)
       return nullptr;
     octets = channel->profile_;
-    channel->retain();
+    ++channel->refs_;
   }
   profiles.length(1);
   profiles[0].tag = IOP::TAG_INTERNET_IOP;
@@ -306,15 +335,78 @@ Channel* EndpointChannels::known(IOP::TaggedProfileList& profiles) const
   return channel;
 }
 
-bool EndpointChannels::retire(bool force)
+// Nobody else sets what the engine has, and the engine only clears it.
+void EndpointChannels::hold(folb_endpoint* endpoint)
 {
-  while (Channel* c = first_) {
-    if ((!force && !c->rope_->unconnected()) || !c->retire())
-      return false;
-    first_ = c->next_;
-    c->release();
-  }
+  if (folb_endpoint_user(endpoint))
+    return;
+  folb_endpoint_set_user(endpoint, this);
+  ++holders_;
+}
+
+bool EndpointChannels::let_go()
+{
+  if (--holders_)
+    return false;
+  for (Channel* c = first_; c; c = c->next_)
+    c->close();
   return true;
+}
+
+bool EndpointChannels::collect(bool all, std::vector<EndpointRope*>& ropes)
+{
+  bool done = true;
+  for (Channel** at = &first_; *at;) {
+    Channel& c = **at;
+    if (c.rope_ && c.idle() && (all || c.rope_->unconnected())) {
+      ropes.push_back(c.rope_);
+      c.rope_ = nullptr;
+      c.free_.fetch_sub(c.slots_);
+      c.slots_ = 0;
+    }
+    done &= !c.rope_;
+    if (c.rope_ || c.refs_) {
+      at = &c.next_;
+      continue;
+    }
+    *at = c.next_;
+    delete &c;
+  }
+  return done;
+}
+
+void EndpointChannels::remove(Channel& channel)
+{
+  for (Channel** at = &first_; *at; at = &(*at)->next_)
+    if (*at == &channel) {
+      *at = channel.next_;
+      return;
+    }
+}
+
+void EndpointChannels::orphan()
+{
+  for (; first_; first_ = first_->next_)
+    first_->home_ = nullptr;
+}
+
+void EndpointChannels::fail_waiters()
+{
+  for (Channel* c = first_; c; c = c->next_)
+    ++c->ejections_;
+  wake_waiters();
+}
+
+void EndpointChannels::wake_waiters()
+{
+  for (Channel* c = first_; c; c = c->next_)
+    c->free_again_.broadcast();
+}
+
+void EndpointChannels::after_fork_in_child()
+{
+  for (Channel* c = first_; c; c = c->next_)
+    c->after_fork_in_child();
 }
 
 } // namespace omnifolb

@@ -14,6 +14,8 @@
 
 namespace omnifolb {
 
+class Channel;
+class EndpointChannels;
 class ServiceContexts;
 
 // What the core keeps from whoever connects or makes a reference: for which
@@ -74,7 +76,10 @@ class EndpointRope final : public omni::giopRope {
                CORBA::ULong strand_flags);
   // Puts the rope among the ORB's, so that its shutdown finds it.
   void enlist();
-  bool unconnected();
+  // Of these two caller holds omniTransportLock.
+  bool unconnected() { return omni::RopeLink::is_empty(pd_strands); }
+  // As giopRope::disconnect(), which takes the lock itself.
+  void disconnect_all();
   // In the child of a fork: forgets the connections, which are the parent's.
   // Caller holds omniTransportLock.
   void abandon();
@@ -95,19 +100,15 @@ class EndpointRope final : public omni::giopRope {
   void filterAndSortAddressList() override;
 };
 
+// A reference has the same channel at an endpoint as long as it lives: calls
+// look at it without a lock. What comes and goes with the endpoint is its
+// rope: a channel is closed, and has no slot on offer, until a call wants one.
 class Channel {
  public:
-  // ways: in no particular order, names unresolved; at least one.
-  Channel(Runtime& runtime, CORBA::ULong ior_flags, AddressList ways,
-          std::string key);
   Channel(const Channel&) = delete;
 
-  // Cached by references as well as by the endpoint.
-  void retain() { refs_.fetch_add(1, std::memory_order_relaxed); }
+  // Undoes what EndpointChannels::find() and known() retain.
   void release();
-  // Gives the rope back, unless a call is using it: then false. A retired
-  // channel is only there to be found retired.
-  bool retire();
 
   // For one request.
   struct Request {
@@ -119,12 +120,14 @@ class Channel {
   };
 
   // A slot is the right to one connection. deadline: UINT64_MAX = none;
-  // abandoned: set when the ORB shuts down. OK, DEADLINE, EJECTED_MEANWHILE
-  // or retired: find the channel anew.
-  static constexpr folb_outcome retired = FOLB_OUTCOME_COUNT;
-  folb_outcome take_slot(uint64_t deadline, const std::atomic<bool>& abandoned)
+  // abandoned: set, and followed by Runtime::wake_all(), when nobody is to
+  // wait any longer. call: NULL for a probe. OK, DEADLINE or
+  // EJECTED_MEANWHILE.
+  folb_outcome take_slot(folb_endpoint* endpoint, const folb_call* call,
+                         uint64_t deadline, const std::atomic<bool>& abandoned)
   {
-    return try_slot() ? FOLB_OUTCOME_OK : wait_for_slot(deadline, abandoned);
+    return try_slot() ? FOLB_OUTCOME_OK
+                      : wait_for_slot(endpoint, call, deadline, abandoned);
   }
   void give_slot()
   {
@@ -155,19 +158,26 @@ class Channel {
   // A profile that is sent over it, for probes.
   void know(const IOP::TaggedProfile& profile);
 
-  // Whoever waits for a connection leaves: the endpoint was ejected. Under
-  // shim_lock.
-  void fail_waiters();
-  void wake_waiters() { free_again_.broadcast(); }
-  // In the child of a fork: nobody else holds a slot or a connection. Under
-  // omniTransportLock and shim_lock.
-  void after_fork_in_child();
+  // Ends the connections: calls that use them fail, later ones connect anew.
+  void disconnect();
 
  private:
   friend class EndpointAddress;
   friend class EndpointChannels;
-  friend class Runtime;
+
+  // Closed. ways: in no particular order, names unresolved; at least one.
+  Channel(Runtime& runtime, EndpointChannels& home, CORBA::ULong ior_flags,
+          AddressList ways, std::string key);
   ~Channel() = default;
+
+  EndpointRope* make_rope();
+  // Lets slots be taken.
+  void open(folb_endpoint* endpoint);
+  // No slot is on offer any more. Under shim_lock.
+  void close();
+  // Closed, and nobody has a slot.
+  bool idle() const;
+  void after_fork_in_child();
 
   bool try_slot()
   {
@@ -185,9 +195,9 @@ class Channel {
   omni::GIOP_C& unopened(omni::GIOP_C& giop) const;
   omni::GIOP_C& acquire_checked(omni::GIOP_C& giop, const Request& request,
                                 bool fresh_only);
-  folb_outcome  wait_for_slot(uint64_t                 deadline,
+  folb_outcome  wait_for_slot(folb_endpoint* endpoint, const folb_call* call,
+                              uint64_t                 deadline,
                               const std::atomic<bool>& abandoned);
-  void          wake_all();
   void          wake_one();
   omni::giopActiveConnection* connect(CORBA::ULong strand_flags,
                                       bool&        timed_out);
@@ -203,49 +213,74 @@ class Channel {
   CORBA::ULong  ior_flags_;
   AddressList   ways_; // constant
   std::string   key_;
-  EndpointRope* rope_; // NULL: retired
-  int           slots_;
+  EndpointRope* rope_  = nullptr; // there while anybody has a slot
+  int           slots_ = 0;       // of the rope
 
   // One slot for each connection the ORB may open: whoever has one finds a
   // connection without waiting in the core, where nobody could wake it.
   alignas(64) std::atomic<int> free_;
   std::atomic<int> waiting_{0};
-  std::atomic<int> refs_{1};
 
-  // Under shim_lock.
+  // Under shim_lock, as is any change of rope_ and slots_.
+  EndpointChannels* home_; // NULL: its runtime is gone
+  bool        open_ = false;
+  unsigned    refs_ = 0;
   Signal      free_again_;
   uint64_t    ejections_ = 0;
   std::string last_good_; // address that was connected to last
   std::string profile_;   // octets of the last known one; "": none
-  Channel*    next_     = nullptr; // of the endpoint
-  Channel*    all_next_ = nullptr; // of the runtime
+  Channel*    next_ = nullptr; // of home_
 };
 
-// What hangs on an endpoint of the engine: its channels, one for each set of
-// ways that references know of; nearly always one.
+// What hangs on an endpoint of the engine, found by its text: its channels,
+// one for each set of ways that references know of; nearly always one. The
+// engine may let go of it and take it up again while references have them.
 class EndpointChannels {
  public:
   explicit EndpointChannels(std::string endpoint)
       : endpoint_(std::move(endpoint))
   {
   }
+  EndpointChannels(const EndpointChannels&) = delete;
+
   // The channel for these ways, retained; made if it is not there.
   static Channel* find(Runtime& runtime, folb_endpoint* endpoint,
                        CORBA::ULong ior_flags, AddressList ways);
-  // Retires all channels, unless one is in use or, without force, still has a
-  // connection: then false.
-  bool retire(bool force);
-
   // A channel that knows a profile, which is the only one of profiles then,
   // retained; NULL: none does.
   Channel* known(IOP::TaggedProfileList& profiles) const;
 
+  // All that follows is under shim_lock.
+
+  // The engine has us for its endpoint, if it does not yet.
+  void hold(folb_endpoint* endpoint);
+  // It has let go. True: of the last one, and the channels are closed.
+  bool let_go();
+  bool held() const { return holders_; }
+  // Takes the ropes that are unconnected (all: or not) and unused, and frees
+  // the channels without one that no reference has. False: some rope is left.
+  // Caller holds omniTransportLock too.
+  bool collect(bool all, std::vector<EndpointRope*>& ropes);
+  void remove(Channel& channel);
+  bool empty() const { return !first_; }
+  // The runtime ends: the channels are left to the references they are of.
+  void orphan();
+
+  // Whoever waits for a connection leaves: the endpoint was ejected.
+  void fail_waiters();
+  // Whoever waits for a connection looks again.
+  void wake_waiters();
+  // In the child of a fork: nobody else holds a slot or a connection. Caller
+  // holds omniTransportLock too.
+  void after_fork_in_child();
+
   const std::string& endpoint() const { return endpoint_; }
 
  private:
-  friend class Runtime;
   const std::string endpoint_; // its text
-  Channel*          first_ = nullptr; // under shim_lock
+  Channel*          first_   = nullptr;
+  unsigned          holders_ = 0; // records of the engine: one, or for a
+                                  // moment its old one and its new one
 };
 
 } // namespace omnifolb

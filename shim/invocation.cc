@@ -10,6 +10,7 @@
 #include "identity.h"
 #include "lease.h"
 #include "protocol.h"
+#include "test_point.h"
 #include "use.h"
 
 namespace omnifolb {
@@ -125,16 +126,15 @@ HOT Identity::Ending Identity::attempt(Invocation& invocation,
                                           omniIdentity*& target)
 {
   Candidate* candidate = reference_->at(fc.endpoint);
-  Channel*   channel   = candidate->channel.load(std::memory_order_relaxed);
+  Channel*   channel   = candidate->channel;
   if (__builtin_expect(!channel, 0))
     return no_slot(invocation, fc, FOLB_OUTCOME_UNUSABLE);
-  folb_outcome got =
-      channel->take_slot(invocation.deadline, orb_shut_down);
+  FOLB_TEST_POINT("slot");
+  folb_outcome got = channel->take_slot(fc.endpoint, &fc, invocation.deadline,
+                                        orb_shut_down);
   if (__builtin_expect(got != FOLB_OUTCOME_OK, 0)) {
-    if (got == Channel::retired)
-      reference_->renew(*candidate);
-    else if (got != FOLB_OUTCOME_EJECTED_MEANWHILE ||
-             orb_shut_down || !folb_call_stays(&fc))
+    if (got != FOLB_OUTCOME_EJECTED_MEANWHILE || orb_shut_down ||
+        !folb_call_stays(&fc))
       return no_slot(invocation, fc, got);
     return attempt_again(invocation, fc, fresh_only, target);
   }

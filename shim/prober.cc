@@ -77,13 +77,15 @@ folb_probe ask(omni::GIOP_C& giop, const Attempt& attempt)
   }
 }
 
-folb_probe probe_over(Channel& channel, omniIOR& ior, uint64_t until)
+folb_probe probe_over(folb_endpoint* endpoint, Channel& channel, omniIOR& ior,
+                      uint64_t until)
 {
   const auto&  data = ior.iopProfiles()[0].profile_data;
   folb_profile p{};
   if (folb_profile_parse(data.get_buffer(), data.length(), &p))
     return FOLB_PROBE_IMPOSSIBLE;
-  if (channel.take_slot(until, prober().abandoned) != FOLB_OUTCOME_OK)
+  if (channel.take_slot(endpoint, nullptr, until, prober().abandoned) !=
+      FOLB_OUTCOME_OK)
     return FOLB_PROBE_VOID;
   omniCallDescriptor call(nullptr, nullptr, 0, 0, nullptr, 0, 0);
   call.setDeadline(wall_deadline(until));
@@ -108,7 +110,7 @@ folb_probe probe(const Runtime& runtime, folb_endpoint* endpoint)
     return FOLB_PROBE_IMPOSSIBLE;
   folb_probe result = FOLB_PROBE_IMPOSSIBLE;
   if (omniIOR* ior = decoded_copy("", profiles, 0)) {
-    result = probe_over(*channel, *ior, now_ms() + probe_ms(runtime));
+    result = probe_over(endpoint, *channel, *ior, now_ms() + probe_ms(runtime));
     ior->release();
   }
   channel->release();

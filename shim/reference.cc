@@ -92,8 +92,8 @@ Reference::~Reference()
     if (t == table_.load())
       for (size_t i = 0; i <= t->mask; ++i)
         if (Candidate* c = t->slots[i].load()) {
-          if (Channel* channel = c->channel.load())
-            channel->release();
+          if (c->channel)
+            c->channel->release();
           if (c->ior)
             c->ior->releaseNoLock();
           delete c;
@@ -407,25 +407,12 @@ Candidate* Reference::make(folb_endpoint* endpoint)
       return made;
     }
   }
-  if (Channel* channel = made->channel.load())
-    channel->release();
+  if (made->channel)
+    made->channel->release();
   if (ior)
     ior->release();
   delete made;
   return there;
-}
-
-void Reference::renew(Candidate& candidate)
-{
-  Channel* made = channel_for(candidate.endpoint, *candidate.ior,
-                              profile_for(candidate.endpoint));
-  Channel* old;
-  {
-    Guard guard(shim_lock);
-    old = candidate.channel.exchange(made);
-  }
-  if (old)
-    old->release();
 }
 
 // The profile an endpoint's address came from; a member that the reference

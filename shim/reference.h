@@ -16,12 +16,12 @@ namespace omnifolb {
 
 class Reference;
 
-// A reference at one endpoint. Made at first use, never changed afterwards
-// but for the channel; lives as long as its reference.
+// A reference at one endpoint. Made at first use, never changed afterwards;
+// lives as long as its reference.
 struct Candidate {
   Reference&            reference;
   folb_endpoint*        endpoint;
-  std::atomic<Channel*> channel; // retained; NULL: no way is allowed
+  Channel*              channel; // retained; NULL: no way is allowed
   // Ours alone: GIOP version, code sets and addressing mode live in it. Its
   // selected profile is the one sent, with the endpoint's address.
   omniIOR*            ior;
@@ -92,9 +92,6 @@ class Reference {
 
   // A reply of the candidate carried the data of a FOLB_CONTEXT_UPDATE.
   void update(Candidate& candidate, const CORBA::Octet* octets, size_t size);
-
-  // After Channel::retired: with a channel of today.
-  void renew(Candidate& candidate);
 
  private:
   // Open addressing, at most half full; grown by copying, the old ones are

@@ -5,6 +5,7 @@
 
 #include <climits>
 #include <ctime>
+#include <vector>
 
 #include "agent.h"
 #include "channel.h"
@@ -132,6 +133,7 @@ void Runtime::stop()
   shutdown_watch_end();
   folb_engine_release(runtime->engine_);
   runtime->collect_now(true);
+  runtime->orphan_channels();
   delete runtime;
 }
 
@@ -211,24 +213,8 @@ void Runtime::wake_all()
 {
   Guard guard(shim_lock);
   changed_.broadcast();
-  for (Channel* c = channels_; c; c = c->all_next_)
-    c->wake_waiters();
-}
-
-void Runtime::add(Channel& channel)
-{
-  channel.all_next_ = channels_;
-  channels_         = &channel;
-}
-
-void Runtime::forget(Channel& channel)
-{
-  Guard guard(shim_lock);
-  for (Channel** c = &channels_; *c; c = &(*c)->all_next_)
-    if (*c == &channel) {
-      *c = channel.all_next_;
-      return;
-    }
+  for (auto& entry : channels_)
+    entry.second->wake_waiters();
 }
 
 // ---- endpoints
@@ -238,61 +224,71 @@ void Runtime::endpoint_ejected(void*, void* user)
   if (!user)
     return;
   Guard guard(shim_lock);
-  for (Channel* c = static_cast<EndpointChannels*>(user)->first_; c;
-       c          = c->next_)
-    c->fail_waiters();
+  static_cast<EndpointChannels*>(user)->fail_waiters();
 }
 
 // Called where omniTransportLock may not be taken: put aside for collect().
 void Runtime::endpoint_release(void* arg, void* user)
 {
-  if (user)
-    static_cast<Runtime*>(arg)->put_unused(
-        static_cast<EndpointChannels*>(user));
-}
-
-void Runtime::put_unused(EndpointChannels* channels)
-{
+  if (!user)
+    return;
+  auto& runtime  = *static_cast<Runtime*>(arg);
+  auto* channels = static_cast<EndpointChannels*>(user);
   Guard guard(shim_lock);
-  // Two of one endpoint: it was used again before these were given back. A
-  // name that no endpoint has keeps them apart until they are collected.
-  std::string name = channels->endpoint();
-  while (!unused_.emplace(name, channels).second)
-    name += ' ';
-  any_unused_.store(true, std::memory_order_relaxed);
+  if (!channels->let_go())
+    return;
+  runtime.unused_.insert(channels);
+  runtime.any_unused_.store(true, std::memory_order_relaxed);
 }
 
-EndpointChannels* Runtime::take_unused(const char* endpoint)
+EndpointChannels& Runtime::channels_of(const char* endpoint)
 {
-  {
-    Guard guard(shim_lock);
-    auto  it = unused_.find(endpoint);
-    if (it != unused_.end()) {
-      EndpointChannels* found = it->second;
-      unused_.erase(it);
-      return found;
-    }
-  }
-  return new EndpointChannels(endpoint);
+  EndpointChannels*& there = channels_[endpoint];
+  if (!there)
+    there = new EndpointChannels(endpoint);
+  return *there;
+}
+
+void Runtime::remove(EndpointChannels& channels)
+{
+  unused_.erase(&channels);
+  channels_.erase(channels.endpoint());
+  delete &channels;
 }
 
 void Runtime::collect_now(bool all)
 {
-  std::map<std::string, EndpointChannels*> list;
+  const uint64_t now  = now_ms();
+  uint64_t       next = next_collect_ms_.load(std::memory_order_relaxed);
+  if (!all && (now < next ||
+               !next_collect_ms_.compare_exchange_strong(next, now + 1000)))
+    return;
+  std::vector<EndpointRope*> ropes;
   {
-    Guard          guard(shim_lock);
-    const uint64_t now = now_ms();
-    if (!all && now < next_collect_ms_)
-      return;
-    next_collect_ms_ = now + 1000;
-    list.swap(unused_);
-    any_unused_.store(false, std::memory_order_relaxed);
+    omni_tracedmutex_lock transport(*omni::omniTransportLock);
+    Guard                 guard(shim_lock);
+    const auto            unused = unused_;
+    for (EndpointChannels* channels : unused) {
+      if (!channels->held() && !channels->collect(all, ropes))
+        continue;
+      unused_.erase(channels);
+      if (channels->empty() && !channels->held())
+        remove(*channels);
+    }
+    any_unused_.store(!unused_.empty(), std::memory_order_relaxed);
   }
-  for (auto& entry : list)
-    if (entry.second->retire(all))
-      delete entry.second;
-    else
-      put_unused(entry.second);
+  for (EndpointRope* rope : ropes)
+    rope->decrRefCount();
+}
+
+// References outlive the ORB, and keep what they have of us.
+void Runtime::orphan_channels()
+{
+  Guard guard(shim_lock);
+  for (auto& entry : channels_) {
+    entry.second->orphan();
+    delete entry.second;
+  }
 }
 
 // ---- fork
@@ -352,8 +348,8 @@ void Runtime::after_fork(bool child)
       runtime->changed_.reset();
       runtime->note_change(); // calls look whether anything is to be done anew
       runtime->pins_ = 0; // of threads that are not here
-      for (Channel* c = runtime->channels_; c; c = c->all_next_)
-        c->after_fork_in_child();
+      for (auto& entry : runtime->channels_)
+        entry.second->after_fork_in_child();
     }
   }
   shim_lock.unlock();

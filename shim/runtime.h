@@ -20,7 +20,6 @@
 
 namespace omnifolb {
 
-class Channel;
 class EndpointChannels;
 struct Attempt;
 
@@ -131,17 +130,14 @@ class Runtime {
   // For waits on anything that is none of a channel's; under shim_lock.
   Signal& changed() { return changed_; }
 
-  // All channels, for wake_all(), fork and stop(); under shim_lock.
-  void add(Channel& channel);
-  void forget(Channel& channel);
-
-  // Channels of endpoints that are used no longer are kept while they are
-  // connected: as with the ORB's own ropes, a reference that comes again
-  // finds its connection. take: made if there are none.
-  EndpointChannels* take_unused(const char* endpoint);
-  void              put_unused(EndpointChannels* channels);
-  // Frees the unconnected ones, once a second. Takes omniTransportLock: call
-  // it where that may be taken.
+  // The channels of an endpoint, made if there are none; under shim_lock, as
+  // is remove(), which deletes them.
+  EndpointChannels& channels_of(const char* endpoint);
+  void              remove(EndpointChannels& channels);
+  // Ropes of endpoints that are used no longer are kept while they are
+  // connected: as with the ORB's own, a reference that comes again finds its
+  // connection. This frees the unconnected ones, once a second. Takes
+  // omniTransportLock: call it where that may be taken.
   void collect()
   {
     if (any_unused_.load(std::memory_order_relaxed))
@@ -157,6 +153,7 @@ class Runtime {
   static void endpoint_ejected(void*, void* user);
   static void endpoint_release(void*, void* user);
   void        collect_now(bool all);
+  void        orphan_channels();
   void        restart_background();
 
   static std::atomic<Runtime*> current_;
@@ -173,10 +170,10 @@ class Runtime {
   unsigned pins_ = 0;
   bool noted(const char* what, const char* type_id, const char* reason);
   std::set<std::string> noted_;
-  Channel*          channels_ = nullptr;
-  std::map<std::string, EndpointChannels*> unused_; // by endpoint
-  uint64_t          next_collect_ms_ = 0;
-  std::atomic<bool> any_unused_{false};
+  std::map<std::string, EndpointChannels*> channels_; // by endpoint
+  std::set<EndpointChannels*> unused_; // to be collected
+  std::atomic<bool>     any_unused_{false};
+  std::atomic<uint64_t> next_collect_ms_{0};
 };
 
 // ---- shutdown.cc
