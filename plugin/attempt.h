@@ -26,8 +26,7 @@ static inline void folb_attempt_take_back_locked(struct folb_endpoint *ep,
 }
 
 /* Another call may try the endpoint, if this one was its trial. */
-void        folb_trial_end_locked(struct folb_call *call);
-const char *folb_outcome_text(enum folb_outcome outcome);
+void folb_trial_end_locked(struct folb_call *call);
 
 static inline void folb_log_choice(const struct folb_call *call,
                                    const char             *what)

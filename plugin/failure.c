@@ -5,32 +5,6 @@
  */
 #include "attempt.h"
 
-static const char *const outcome_text[FOLB_OUTCOME_COUNT] = {
-    [FOLB_OUTCOME_OK]                = "a reply",
-    [FOLB_OUTCOME_UNUSABLE]          = "cannot be tried",
-    [FOLB_OUTCOME_CONNECT_FAILED]    = "connect failed",
-    [FOLB_OUTCOME_CONNECT_CUT]       = "connect cut short",
-    [FOLB_OUTCOME_NO_RESOURCES]      = "no local resources",
-    [FOLB_OUTCOME_EJECTED_MEANWHILE] = "ejected meanwhile",
-    [FOLB_OUTCOME_REUSED_NO]         = "pooled connection lost, COMPLETED_NO",
-    [FOLB_OUTCOME_NEW_NO]            = "new connection lost, COMPLETED_NO",
-    [FOLB_OUTCOME_NEW_CLOSED]        = "new connection closed in order",
-    [FOLB_OUTCOME_REPLY_TRANSIENT]   = "TRANSIENT in the reply",
-    [FOLB_OUTCOME_REPLY_ADAPTER]     = "no such adapter there",
-    [FOLB_OUTCOME_REPLY_OBJECT]      = "no such object there",
-    [FOLB_OUTCOME_LOST_REUSED]       = "pooled connection lost in the call",
-    [FOLB_OUTCOME_LOST_NEW]          = "new connection lost in the call",
-    [FOLB_OUTCOME_STALLED]           = "reads nothing",
-    [FOLB_OUTCOME_DEADLINE]          = "deadline reached",
-    [FOLB_OUTCOME_DEADLINE_REPLY]    = "deadline reached in the call",
-    [FOLB_OUTCOME_DEADLINE_CONNECT]  = "deadline reached while connecting",
-};
-
-const char *folb_outcome_text(enum folb_outcome outcome)
-{
-  return outcome_text[outcome];
-}
-
 void folb_trial_end_locked(struct folb_call *call)
 {
   if ((call->state & FOLB_ST_TRIAL) == 0)
@@ -114,11 +88,11 @@ static unsigned failure_effect_locked(struct folb_call *call,
   switch (effect) {
   case FOLB_EFFECT_EJECT:
     if (counts)
-      folb_endpoint_eject_locked(ep, now_ms, outcome_text[outcome], out);
+      folb_endpoint_eject_locked(ep, now_ms, folb_outcome_text(outcome), out);
     break;
   case FOLB_EFFECT_AVOID:
     if (counts)
-      folb_endpoint_avoid_locked(ep, now_ms, outcome_text[outcome], out);
+      folb_endpoint_avoid_locked(ep, now_ms, folb_outcome_text(outcome), out);
     break;
   case FOLB_EFFECT_AVOID_IF_OTHER:
     call->state |= FOLB_ST_SHUNS;
@@ -202,7 +176,7 @@ static void log_failure(const struct folb_call     *call,
                                      "sleep, then again"};
 
   folb_log(call->ref->engine, FOLB_LOG_DECISION, "%s: %s; %s%s%s%s",
-           failed->text, outcome_text[outcome],
+           failed->text, folb_outcome_text(outcome),
            spent ? "retry budget spent, " : "", then[action],
            action == FOLB_ACTION_NEXT ? " " : "",
            action == FOLB_ACTION_NEXT ? call->endpoint->text : "");

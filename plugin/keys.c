@@ -161,6 +161,12 @@ static const struct folb_key_spec specs[] = {
     {KEY("folbSubset", "0", "0..1000000; 0 = all",
          "use only so many endpoints of each cluster", false, false),
      FOLB_FORM_NUMBER, 0, 1000000, NULL, FIELD(subset)},
+    /* The words are in the order of enum folb_transient. */
+    {KEY("folbTransient", "adapter", "adapter, any, off",
+         "which TRANSIENT COMPLETED_NO of a reply is tried at the next "
+         "endpoint",
+         false, false),
+     FOLB_FORM_CHOICE, 0, 0, "adapter any off", FIELD(transient)},
 };
 
 #define N_SPECS (sizeof(specs) / sizeof(specs[0]))

@@ -18,6 +18,7 @@
 #define PATH_OCTETS 4095
 
 _Static_assert(sizeof(enum folb_not_exist) == sizeof(uint32_t) &&
+                   sizeof(enum folb_transient) == sizeof(uint32_t) &&
                    sizeof(enum folb_grain) == sizeof(uint32_t),
                "a choice is stored as a number");
 

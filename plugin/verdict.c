@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a failed attempt means: the table of verdicts, and what a system
- * exception in a reply is.  Pure.
+ * What a failed attempt means: the table of verdicts.  Pure.
  */
 #include <folb/folb.h>
-
-/* Minor codes of OBJECT_NOT_EXIST and OBJ_ADAPTER. */
-#define OMG_1         0x4f4d0001u
-#define OMG_2         0x4f4d0002u
-#define OMG_3         0x4f4d0003u /* of JacORB while its POAs go            */
-#define OMG_4         0x4f4d0004u
-#define OMNIORB_POA   0x4154003au
-#define GLASSFISH_POA 0x53550002u
 
 struct row {
   enum folb_action action;
@@ -42,6 +33,7 @@ static const struct row rows[FOLB_OUTCOME_COUNT] = {
     [FOLB_OUTCOME_REPLY_TRANSIENT] = ALWAYS(NEXT, NONE),
     [FOLB_OUTCOME_REPLY_ADAPTER]   = ALWAYS(NEXT, AVOID_IF_OTHER),
     [FOLB_OUTCOME_REPLY_OBJECT]    = ALWAYS(NEXT, REF_MOVES),
+    [FOLB_OUTCOME_TARGET]          = ALWAYS(NEXT, NONE),
     /* It may have been executed. */
     [FOLB_OUTCOME_LOST_REUSED] = ROW(RAISE, NEXT, RAISE, AVOID),
     [FOLB_OUTCOME_LOST_NEW]    = ROW(RAISE, NEXT, RAISE, EJECT),
@@ -51,6 +43,33 @@ static const struct row rows[FOLB_OUTCOME_COUNT] = {
     [FOLB_OUTCOME_DEADLINE_REPLY]   = ALWAYS(RAISE, NONE),
     [FOLB_OUTCOME_DEADLINE_CONNECT] = ALWAYS(RAISE, AVOID),
 };
+
+static const char *const outcome_text[FOLB_OUTCOME_COUNT] = {
+    [FOLB_OUTCOME_OK]                = "a reply",
+    [FOLB_OUTCOME_UNUSABLE]          = "cannot be tried",
+    [FOLB_OUTCOME_CONNECT_FAILED]    = "connect failed",
+    [FOLB_OUTCOME_CONNECT_CUT]       = "connect cut short",
+    [FOLB_OUTCOME_NO_RESOURCES]      = "no local resources",
+    [FOLB_OUTCOME_EJECTED_MEANWHILE] = "ejected meanwhile",
+    [FOLB_OUTCOME_REUSED_NO]         = "pooled connection lost, COMPLETED_NO",
+    [FOLB_OUTCOME_NEW_NO]            = "new connection lost, COMPLETED_NO",
+    [FOLB_OUTCOME_NEW_CLOSED]        = "new connection closed in order",
+    [FOLB_OUTCOME_REPLY_TRANSIENT]   = "TRANSIENT in the reply",
+    [FOLB_OUTCOME_REPLY_ADAPTER]     = "no such adapter there",
+    [FOLB_OUTCOME_REPLY_OBJECT]      = "no such object there",
+    [FOLB_OUTCOME_TARGET]            = "what it forwards to failed",
+    [FOLB_OUTCOME_LOST_REUSED]       = "pooled connection lost in the call",
+    [FOLB_OUTCOME_LOST_NEW]          = "new connection lost in the call",
+    [FOLB_OUTCOME_STALLED]           = "reads nothing",
+    [FOLB_OUTCOME_DEADLINE]          = "deadline reached",
+    [FOLB_OUTCOME_DEADLINE_REPLY]    = "deadline reached in the call",
+    [FOLB_OUTCOME_DEADLINE_CONNECT]  = "deadline reached while connecting",
+};
+
+const char *folb_outcome_text(enum folb_outcome outcome)
+{
+  return (unsigned)outcome < FOLB_OUTCOME_COUNT ? outcome_text[outcome] : "?";
+}
 
 struct folb_verdict folb_verdict_of(enum folb_outcome outcome, bool resend,
                                     bool same_tried)
@@ -66,43 +85,4 @@ struct folb_verdict folb_verdict_of(enum folb_outcome outcome, bool resend,
   if (verdict.action == FOLB_ACTION_SAME && same_tried)
     verdict.action = row->again;
   return verdict;
-}
-
-/* folbNotExist says which OBJECT_NOT_EXIST is tried elsewhere.  OBJ_ADAPTER
- * is no OBJECT_NOT_EXIST: its code for a missing adapter always is. */
-enum folb_outcome folb_classify_reply(enum folb_exception  exception,
-                                      uint32_t             minor,
-                                      enum folb_completion completed,
-                                      bool omni_key, enum folb_not_exist policy)
-{
-  if (completed != FOLB_COMPLETED_NO)
-    return FOLB_OUTCOME_OK;
-  switch (exception) {
-  case FOLB_EXC_TRANSIENT:
-    return FOLB_OUTCOME_REPLY_TRANSIENT;
-  case FOLB_EXC_OBJ_ADAPTER:
-    return minor == OMG_1 ? FOLB_OUTCOME_REPLY_ADAPTER : FOLB_OUTCOME_OK;
-  case FOLB_EXC_OBJECT_NOT_EXIST:
-    break;
-  default:
-    return FOLB_OUTCOME_OK;
-  }
-  if (policy == FOLB_NOT_EXIST_OFF)
-    return FOLB_OUTCOME_OK;
-  switch (minor) {
-  case OMG_2:
-  case OMG_3:
-  case OMG_4:
-  case OMNIORB_POA:
-  case GLASSFISH_POA:
-    return FOLB_OUTCOME_REPLY_ADAPTER;
-  case OMG_1:
-    if (omni_key)
-      return FOLB_OUTCOME_REPLY_OBJECT;
-    break;
-  default:
-    break;
-  }
-  return policy == FOLB_NOT_EXIST_ANY ? FOLB_OUTCOME_REPLY_OBJECT
-                                      : FOLB_OUTCOME_OK;
 }

@@ -27,6 +27,7 @@ struct Attempt {
   folb_ref*    parent;     // of references in the reply
   Reading      reading;    // what is being unmarshalled
   folb_outcome connect;    // how a connect ended; OK: well, or there was none
+  folb_raiser  raiser;     // of an exception in the reply, as far as it says
   bool         unresolved; // no address to connect to
   bool         timed_out;  // the connect, by its limit
   bool         by_app;     // which was the application's connect timeout

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "identity.h"
+#include "refusal.h"
 
 namespace omnifolb {
 
@@ -13,45 +14,6 @@ namespace {
 constexpr const char* system_operations[] = {"_is_a",         "_non_existent",
                                              "_interface",    "_repository_id",
                                              "_component"};
-
-folb_exception kind_of(const CORBA::SystemException& x)
-{
-  if (CORBA::TRANSIENT::_downcast(&x))
-    return FOLB_EXC_TRANSIENT;
-  if (CORBA::OBJECT_NOT_EXIST::_downcast(&x))
-    return FOLB_EXC_OBJECT_NOT_EXIST;
-  if (CORBA::OBJ_ADAPTER::_downcast(&x))
-    return FOLB_EXC_OBJ_ADAPTER;
-  return FOLB_EXC_OTHER;
-}
-
-folb_outcome outcome_of(const omni::giopStream::CommFailure& x,
-                        const Attempt& attempt, omni::giopStrand& strand,
-                        bool fresh)
-{
-  auto*      connection = static_cast<Connection*>(strand.connection);
-  const bool no         = x.completed() == CORBA::COMPLETED_NO;
-  if (attempt.connect != FOLB_OUTCOME_OK)
-    return attempt.connect;
-  if (x.minor() == TRANSIENT_CallTimedout)
-    return no ? FOLB_OUTCOME_DEADLINE : FOLB_OUTCOME_DEADLINE_REPLY;
-  if (connection && connection->stalled())
-    return FOLB_OUTCOME_STALLED;
-  if (!fresh)
-    return no ? FOLB_OUTCOME_REUSED_NO : FOLB_OUTCOME_LOST_REUSED;
-  if (!no)
-    return FOLB_OUTCOME_LOST_NEW;
-  return strand.orderly_closed ? FOLB_OUTCOME_NEW_CLOSED : FOLB_OUTCOME_NEW_NO;
-}
-
-// Ended by a deadline or a timeout of the application.
-bool is_timeout(folb_outcome outcome)
-{
-  return outcome == FOLB_OUTCOME_CONNECT_CUT ||
-         outcome == FOLB_OUTCOME_DEADLINE ||
-         outcome == FOLB_OUTCOME_DEADLINE_CONNECT ||
-         outcome == FOLB_OUTCOME_DEADLINE_REPLY;
-}
 
 } // namespace
 
@@ -67,63 +29,31 @@ bool is_trouble(const CORBA::SystemException& x)
   });
 }
 
-void Failure::judge(const omni::giopStream::CommFailure& x,
-                    const Attempt& attempt, omni::GIOP_C& giop, bool fresh)
+void Failure::set(folb_outcome o, const CORBA::SystemException& x)
 {
-  folb_outcome o = outcome_of(x, attempt, giop.strand(), fresh);
-  if (o == FOLB_OUTCOME_UNUSABLE && attempt.call->attempts > 1)
-    outcome = o; // what was tried decides
-  else if (is_timeout(o) || attempt.by_app)
-    set(o, orbParameters::throwTransientOnTimeOut ? transient : timeout,
-        TRANSIENT_CallTimedout, x.completed());
-  else if (attempt.connect != FOLB_OUTCOME_OK)
-    set(o, transient,
-        attempt.unresolved ? CORBA::ULong(TRANSIENT_NoUsableProfile)
-                           : CORBA::ULong(TRANSIENT_ConnectFailed),
-        CORBA::COMPLETED_NO);
-  else
-    set(o, is_COMM_FAILURE_minor(x.minor()) ? comm_failure : transient,
-        x.minor(), x.completed());
+  static constexpr Kind kinds[] = {transient, transient, obj_adapter,
+                                   object_not_exist};
+  set(o, kinds[kind_of(x)], x.minor(), x.completed());
 }
 
-bool Failure::classify(const CORBA::SystemException& x, bool omni_like,
-                       folb_not_exist policy)
+namespace {
+
+bool is_system_operation(const char* op)
 {
-  const folb_exception exception = kind_of(x);
-  const folb_outcome   o         = folb_classify_reply(
-      exception, x.minor(), static_cast<folb_completion>(x.completed()),
-      omni_like, policy);
-  if (o == FOLB_OUTCOME_OK)
-    return false;
-  set(o,
-      exception == FOLB_EXC_TRANSIENT     ? transient
-      : exception == FOLB_EXC_OBJ_ADAPTER ? obj_adapter
-                                          : object_not_exist,
-      x.minor(), x.completed());
-  return true;
+  return op[0] == '_' &&
+         std::any_of(std::begin(system_operations), std::end(system_operations),
+                     [op](const char* name) { return !strcmp(op, name); });
 }
 
-void Failure::raise() const
-{
-  switch (kind) {
-  case transient:        throw CORBA::TRANSIENT(minor, completed);
-  case timeout:          throw CORBA::TIMEOUT(minor, completed);
-  case comm_failure:     throw CORBA::COMM_FAILURE(minor, completed);
-  case obj_adapter:      throw CORBA::OBJ_ADAPTER(minor, completed);
-  case object_not_exist: break;
-  }
-  throw CORBA::OBJECT_NOT_EXIST(minor, completed);
-}
+} // namespace
 
 bool Identity::resendable(omniCallDescriptor& call) const
 {
   const char* op = call.op();
   if (call.is_oneway())
     return false;
-  if (op[0] == '_')
-    for (const char* name : system_operations)
-      if (!strcmp(op, name))
-        return true;
+  if (is_system_operation(op))
+    return true;
   const folb_config& config = runtime_.config();
   return config.idempotent &&
          (folb_config_idempotent(&config, ior_->repositoryID(), op) ||
@@ -133,17 +63,14 @@ bool Identity::resendable(omniCallDescriptor& call) const
 
 // Once an invocation, whatever targets of forwards it went through; a
 // LocateRequest executes nothing.
-void Identity::allow_resend(Invocation& invocation, folb_call& fc) const
+bool Identity::may_repeat(Invocation& invocation) const
 {
-  fc.flags &= ~(FOLB_CALL_IDEMPOTENT | FOLB_CALL_RESEND_ALL);
-  if (!invocation.call->op())
-    fc.flags |= FOLB_CALL_IDEMPOTENT | FOLB_CALL_RESEND_ALL;
-  else if (!invocation.resent && resendable(*invocation.call))
-    fc.flags |= FOLB_CALL_IDEMPOTENT;
+  return !invocation.call->op() ||
+         (!invocation.resent && resendable(*invocation.call));
 }
 
 // An attempt without a connection.
-Identity::Ending Identity::no_slot(Invocation& invocation, folb_call& fc,
+Identity::Ending Identity::no_slot(Invocation& invocation, EngineCall& fc,
                                    folb_outcome got)
 {
   Failure& failure = invocation.failure;
@@ -168,13 +95,76 @@ Identity::Ending Identity::no_slot(Invocation& invocation, folb_call& fc,
 
 // The end of an attempt that raises to the application: if the peer answered,
 // it is well.
-void Identity::end(folb_call& fc, bool asked, omni::GIOP_C& giop, uint64_t now)
+void Identity::end(EngineCall& fc, bool asked, omni::GIOP_C& giop,
+                   uint64_t now)
 {
   if (asked && (giop.state() == omni::IOP_C::Idle ||
                 giop.state() == omni::IOP_C::ReplyIsBeingProcessed))
-    folb_call_succeeded(&fc, now);
+    fc.succeeded(now);
+}
+
+// Whether an exception in a reply says that the request came to no object, so
+// that it may be sent elsewhere. What a forward leads to is asked for anew
+// whenever it is gone, whatever folbNotExist says.
+bool Identity::refused(Invocation& invocation, const Attempt& attempt,
+                       Lease& lease, const CORBA::SystemException& x)
+{
+  const folb_config&   config = runtime_.config();
+  const folb_exception kind   = kind_of(x);
+  const char*          op     = invocation.call->op();
+  const bool           target = reference_->forwarded();
+  const folb_refusal   refusal = folb_classify_reply(
+      kind, x.minor(), folb_completion(x.completed()), &reference_->key(),
+      target ? FOLB_NOT_EXIST_ANY : config.not_exist, config.transient);
+  if (refusal.outcome == FOLB_OUTCOME_OK)
+    return false;
+  // What executes nothing of the application's may be sent again anyway.
+  if (op && !is_system_operation(op) &&
+      (refusal.ask || (target && kind == FOLB_EXC_OBJECT_NOT_EXIST))) {
+    folb_raiser raiser = attempt.raiser;
+    if (raiser == FOLB_RAISER_UNKNOWN)
+      raiser = ask_who_raised(lease, kind, invocation.deadline);
+    log(FOLB_LOG_DECISION, "%s of %s raised by %s", x._name(), op,
+        raiser == FOLB_RAISER_ADAPTER   ? "the adapter"
+        : raiser == FOLB_RAISER_SERVANT ? "the object"
+                                        : "nobody knows whom");
+    if (raiser != FOLB_RAISER_ADAPTER)
+      return false;
+  }
+  invocation.failure.set(refusal.outcome, x);
+  return true;
+}
+
+Identity::Ending
+Identity::system_exception(Invocation& invocation, EngineCall& fc,
+                           const Attempt& attempt, Lease& lease, bool asked,
+                           const CORBA::SystemException& x)
+{
+  omni::GIOP_C& giop = lease.giop();
+  // Idle: a whole reply was read, so the exception stood in it; unless it was
+  // one of the user's that the operation does not know.
+  const bool whole   = asked && giop.state() == omni::IOP_C::Idle;
+  const bool unknown = whole && invocation.call->op() &&
+                       giop.replyStatus() == GIOP::USER_EXCEPTION;
+  if (!whole || unknown) {
+    invocation.leave(unknown ? FOLB_LEFT_EXECUTED
+                             : folb_left_by(reached(giop),
+                                            folb_completion(x.completed()),
+                                            false));
+    end(fc, asked, giop, invocation.now);
+    throw;
+  }
+  if (refused(invocation, attempt, lease, x)) {
+    invocation.note_refusal();
+    return Ending::failed;
+  }
+  invocation.leave(folb_left_by(FOLB_REACHED_END,
+                                folb_completion(x.completed()), false));
+  if (is_trouble(x))
+    fc.erred(invocation.now);
   else
-    folb_call_abandon(&fc);
+    fc.succeeded(invocation.now);
+  throw;
 }
 
 namespace {
@@ -200,7 +190,7 @@ Identity::Ending Identity::take_addressing_mode(Invocation&   invocation,
 }
 
 // A reply that is neither results nor a system exception.
-Identity::Ending Identity::other_reply(Invocation& invocation, folb_call& fc,
+Identity::Ending Identity::other_reply(Invocation& invocation, EngineCall& fc,
                                        Attempt& attempt, omni::GIOP_C& giop,
                                        omniIOR& ior, omniIdentity*& target)
 {
@@ -210,7 +200,7 @@ Identity::Ending Identity::other_reply(Invocation& invocation, folb_call& fc,
     return take_addressing_mode(invocation, giop, ior);
   if (status == GIOP::LOCATION_FORWARD ||
       status == GIOP::LOCATION_FORWARD_PERM) {
-    target = take_forward(invocation, attempt, giop);
+    target = take_forward(attempt, giop);
     return Ending::forwarded;
   }
   attempt.reading = Attempt::results;
@@ -222,11 +212,11 @@ Identity::Ending Identity::other_reply(Invocation& invocation, folb_call& fc,
     call.unmarshalReturnedValues(giop);
     giop.RequestCompleted();
   }
-  folb_call_succeeded(&fc, invocation.now);
+  fc.succeeded(invocation.now);
   return Ending::answered;
 }
 
-Identity::Ending Identity::locate_reply(Invocation& invocation, folb_call& fc,
+Identity::Ending Identity::locate_reply(Invocation& invocation, EngineCall& fc,
                                         Attempt& attempt, omni::GIOP_C& giop,
                                         omniIOR& ior, omniIdentity*& target)
 {
@@ -234,14 +224,14 @@ Identity::Ending Identity::locate_reply(Invocation& invocation, folb_call& fc,
   if (status == GIOP::LOC_NEEDS_ADDRESSING_MODE)
     return take_addressing_mode(invocation, giop, ior);
   if (status == GIOP::OBJECT_FORWARD || status == GIOP::OBJECT_FORWARD_PERM) {
-    target = take_forward(invocation, attempt, giop);
+    target = take_forward(attempt, giop);
     return Ending::forwarded;
   }
   giop.RequestCompleted();
   if (status == GIOP::UNKNOWN_OBJECT)
     throw CORBA::OBJECT_NOT_EXIST(OBJECT_NOT_EXIST_NoMatch,
                                   CORBA::COMPLETED_NO);
-  folb_call_succeeded(&fc, invocation.now);
+  fc.succeeded(invocation.now);
   return Ending::answered;
 }
 
@@ -256,15 +246,11 @@ void Identity::sleep(Invocation& invocation, uint32_t ms)
     runtime_.changed().wait(until);
 }
 
-// fc: NULL while the engine knows of no call.
-void Identity::leave_if_shut_down(Invocation&, folb_call* fc)
+void Identity::leave_if_shut_down()
 {
-  if (!orb_shut_down)
-    return;
-  if (fc)
-    folb_call_abandon(fc);
-  throw CORBA::BAD_INV_ORDER(BAD_INV_ORDER_ORBHasShutdown,
-                             CORBA::COMPLETED_NO);
+  if (orb_shut_down)
+    throw CORBA::BAD_INV_ORDER(BAD_INV_ORDER_ORBHasShutdown,
+                               CORBA::COMPLETED_NO);
 }
 
 } // namespace omnifolb

@@ -4,6 +4,8 @@
 // per reference and endpoint. The reference itself never changes.
 #include "identity.h"
 #include "initial.h"
+#include "lease.h"
+#include "target.h"
 #include "own.h"
 
 namespace omnifolb {
@@ -14,50 +16,6 @@ namespace {
 {
   throw CORBA::TRANSIENT(TRANSIENT_NoUsableProfile, CORBA::COMPLETED_NO);
 }
-
-// The identity a forward leads to, with a reference of ours. A local servant
-// that does not fit the caller's stub is reached through the ORB's in-process
-// identity, as omni::locationForward() does.
-omniIdentity* target_of(CORBA::Object_ptr to, omniObjRef* caller)
-{
-  omni_tracedmutex_lock lock(*omni::internalLock);
-  omniIdentity*         id    = to->_PR_getobj()->_identity();
-  omniLocalIdentity*    local = omniLocalIdentity::downcast(id);
-  if (local && (local->deactivated() || !local->servant() ||
-                !local->servant()->_ptrToInterface(
-                    caller->_localServantTarget())))
-    id = omni::createInProcessIdentity(local->key(), local->keysize());
-  id->gainRef();
-  return id;
-}
-
-void release(omniIdentity* id)
-{
-  omni_tracedmutex_lock lock(*omni::internalLock);
-  id->loseRef();
-}
-
-// Holds an identity for a call.
-class Target {
- public:
-  explicit Target(omniIdentity* id) : id_(id) {}
-  Target(const Target&) = delete;
-  ~Target()
-  {
-    if (id_)
-      release(id_);
-  }
-  void reset(omniIdentity* id)
-  {
-    if (id_)
-      release(id_);
-    id_ = id;
-  }
-  omniIdentity* get() const { return id_; }
-
- private:
-  omniIdentity* id_;
-};
 
 } // namespace
 
@@ -96,56 +54,51 @@ void Identity::forget(folb_endpoint* endpoint)
 }
 
 // Reads the reference of a forward out of a reply.
-omniIdentity* Identity::take_forward(Invocation& invocation, Attempt& attempt,
-                                     omni::GIOP_C& giop)
+omniIdentity* Identity::take_forward(Attempt& attempt, omni::GIOP_C& giop)
 {
   attempt.reading = Attempt::forward;
   CORBA::Object_var to(CORBA::Object::_unmarshalObjRef(giop));
   attempt.reading = Attempt::nothing;
   giop.RequestCompleted();
-  return CORBA::is_nil(to) ? nullptr
-                           : target_of(to, invocation.call->objref());
+  return target_of(to);
 }
 
 // The endpoint forwards to a target (NULL: nil), with a reference of ours. A
 // target that fails is forgotten and its endpoint asked once more.
-Identity::Ending Identity::at_target(Invocation& invocation, folb_call& fc,
+Identity::Ending Identity::at_target(Invocation& invocation, EngineCall& fc,
                                      omniIdentity* to)
 {
   Target target(to);
   for (bool last = false;; last = true) {
     if (!target.get()) {
-      folb_call_succeeded(&fc, invocation.now);
+      fc.succeeded(invocation.now);
       no_usable_profile();
     }
-    remember(fc.endpoint, target.get());
+    if (!is_here(*target.get()))
+      remember(fc.endpoint, target.get());
     try {
       if (++invocation.hops > runtime_.config().max_forwards)
         no_usable_profile();
       if (call_target(invocation, *target.get())) {
-        folb_call_succeeded(&fc, invocation.now);
+        fc.succeeded(invocation.now);
         return Ending::answered;
       }
-    }
-    catch (const CORBA::OBJECT_NOT_EXIST& x) {
-      invocation.failure.set(FOLB_OUTCOME_REPLY_TRANSIENT,
-                             Failure::object_not_exist, x.minor(),
-                             x.completed());
     }
     catch (...) {
       if (invocation.hops > runtime_.config().max_forwards)
         forget(fc.endpoint);
-      folb_call_succeeded(&fc, invocation.now);
+      fc.succeeded(invocation.now);
       throw;
     }
+    // The endpoint that forwarded is not to blame.
     Failure& failure = invocation.failure;
-    if (failure.completed != CORBA::COMPLETED_NO &&
-        failure.kind != Failure::object_not_exist)
-      return Ending::failed;
+    if (!goes_on(invocation)) {
+      fc.succeeded(invocation.now);
+      failure.raise();
+    }
     forget(fc.endpoint);
-    if (last) {
-      // The endpoint that forwarded is not to blame: on to the next one.
-      failure.outcome = FOLB_OUTCOME_REPLY_TRANSIENT;
+    if (last || failure.maybe()) {
+      failure.outcome = FOLB_OUTCOME_TARGET;
       return Ending::failed;
     }
     to            = nullptr;
@@ -156,26 +109,13 @@ Identity::Ending Identity::at_target(Invocation& invocation, folb_call& fc,
   }
 }
 
-// False: the target failed, invocation.failure says how.
-bool Identity::call_target(Invocation& invocation, omniIdentity& target)
+// Whether the failure of a target lets the request be sent again.
+bool Identity::goes_on(Invocation& invocation) const
 {
-  if (auto* managed = dynamic_cast<Identity*>(&target))
-    return managed->run_target(invocation);
-  try {
-    omni::internalLock->lock();
-    target.dispatch(*invocation.call);
-    return true;
-  }
-  catch (const omni::giopStream::CommFailure& x) {
-    invocation.failure.set(x.completed() == CORBA::COMPLETED_NO
-                               ? FOLB_OUTCOME_REPLY_TRANSIENT
-                               : FOLB_OUTCOME_LOST_REUSED,
-                           is_COMM_FAILURE_minor(x.minor())
-                               ? Failure::comm_failure
-                               : Failure::transient,
-                           x.minor(), x.completed());
-    return false;
-  }
+  const Failure& failure = invocation.failure;
+  return folb_verdict_of(failure.outcome,
+                         failure.maybe() && may_repeat(invocation), true)
+             .action == FOLB_ACTION_NEXT;
 }
 
 // ---- initial references that were given as a corbaname
@@ -184,12 +124,10 @@ namespace {
 
 constexpr uint64_t again_every_ms = 1000;
 
-// The request was not executed, and another endpoint would have been tried.
-bool nothing_was_left(const Failure& failure)
+// The last attempt left nothing behind, and another would have been made.
+bool may_go_on(const Failure& failure)
 {
-  return failure.completed == CORBA::COMPLETED_NO &&
-         folb_verdict_of(failure.outcome, false, true).action ==
-             FOLB_ACTION_NEXT;
+  return !failure.maybe() && failure.nothing_left();
 }
 
 } // namespace
@@ -197,8 +135,8 @@ bool nothing_was_left(const Failure& failure)
 void Identity::give_up(Invocation& invocation)
 {
   if (!reference_->initial() || OwnCalls::current() ||
-      !nothing_was_left(invocation.failure) || !resolve_again(invocation))
-    invocation.failure.raise();
+      !may_go_on(invocation.failure) || !resolve_again(invocation))
+    invocation.raise();
 }
 
 // What the name led to last, held; NULL: it was not resolved again.
@@ -239,7 +177,7 @@ bool Identity::resolve_again(Invocation& invocation)
   CORBA::Object_var to = initial_again(*ior_, invocation.deadline);
   if (CORBA::is_nil(to))
     return false;
-  Target target(target_of(to, invocation.call->objref()));
+  Target target(target_of(to));
   move(target.get());
   // What it says of its cluster is taken in now: its names are not waited for.
   if (auto* managed = dynamic_cast<Identity*>(target.get()))
@@ -257,10 +195,16 @@ bool Identity::call_moved(omniCallDescriptor& call)
   if (!target.get())
     return false;
   Invocation invocation = begin_moved(call);
-  if (call_target(invocation, *target.get()))
-    return true;
-  if (!nothing_was_left(invocation.failure))
-    invocation.failure.raise();
+  try {
+    if (call_target(invocation, *target.get()))
+      return true;
+    // What follows is another invocation: it knows nothing of this one.
+    if (invocation.left != FOLB_LEFT_NOTHING || !may_go_on(invocation.failure))
+      invocation.raise();
+  }
+  catch (CORBA::SystemException& x) {
+    raise(invocation, x);
+  }
   if (Target(moved()).get() == target.get())
     move(nullptr);
   return false;

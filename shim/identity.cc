@@ -154,6 +154,8 @@ bool Identity::managed(omniCallDescriptor& call)
     reference_->note_balance(call.objref()->_localServantTarget(), state);
   if (state != FOLB_MANAGED)
     return false;
+  if (any_forward_)
+    forget(nullptr);
   // A look-up is found out on this way, and where it has moved.
   if (!looks_up_ && !has_moved_)
     managed_at_.store(changes, std::memory_order_relaxed);
@@ -191,62 +193,11 @@ bool Identity::wait_for_names(omniCallDescriptor& call)
   return folb_ref_settle(reference_->ref()) == FOLB_MANAGED;
 }
 
-// As the ORB would do it: one attempt over its own rope, failures raised to
-// its own loop.
 void Identity::pass_through(omniCallDescriptor& call)
 {
-  omni::IOP_C_Holder holder(ior_, key(), CORBA::ULong(keysize()), rope_,
-                            &call);
-  auto& giop = static_cast<omni::GIOP_C&>(static_cast<omni::IOP_C&>(holder));
-  // NEEDS_ADDRESSING_MODE: the same request again in the mode asked for.
-  for (;;) {
-    CORBA::ULong status;
-    bool         forward, permanent, mode;
-    if (call.op()) {
-      call.initialiseCall(giop);
-      giop.InitialiseRequest();
-      status    = giop.ReceiveReply();
-      permanent = status == GIOP::LOCATION_FORWARD_PERM;
-      forward   = permanent || status == GIOP::LOCATION_FORWARD;
-      mode      = status == GIOP::NEEDS_ADDRESSING_MODE;
-      if (status == GIOP::NO_EXCEPTION) {
-        call.unmarshalReturnedValues(giop);
-        giop.RequestCompleted();
-        return;
-      }
-      if (status == GIOP::USER_EXCEPTION) {
-        CORBA::String_var id(giop.unmarshalRawString());
-        call.userException(giop, &giop, id);
-        return;
-      }
-    }
-    else {
-      status    = giop.IssueLocateRequest();
-      permanent = status == GIOP::OBJECT_FORWARD_PERM;
-      forward   = permanent || status == GIOP::OBJECT_FORWARD;
-      mode      = status == GIOP::LOC_NEEDS_ADDRESSING_MODE;
-      if (status == GIOP::OBJECT_HERE) {
-        giop.RequestCompleted();
-        return;
-      }
-      if (status == GIOP::UNKNOWN_OBJECT) {
-        giop.RequestCompleted();
-        throw CORBA::OBJECT_NOT_EXIST(OBJECT_NOT_EXIST_NoMatch,
-                                      CORBA::COMPLETED_NO);
-      }
-    }
-    if (forward) {
-      CORBA::Object_var to(CORBA::Object::_unmarshalObjRef(giop));
-      giop.RequestCompleted();
-      throw omniORB::LOCATION_FORWARD(to._retn(), permanent);
-    }
-    if (!mode)
-      throw CORBA::INTERNAL(0, CORBA::COMPLETED_MAYBE);
-    GIOP::AddressingDisposition v;
-    v <<= static_cast<cdrStream&>(giop);
-    ior_->addr_mode(v);
-    giop.RequestCompleted();
-  }
+  omniIdentity* to = remembered(nullptr);
+  if (to || !pass(call, to))
+    pass_on(call, to);
 }
 
 } // namespace omnifolb

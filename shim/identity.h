@@ -6,6 +6,8 @@
 #define OMNIFOLB_IDENTITY_H
 
 #include <map>
+#include <memory>
+#include <string>
 
 #include "orb.h"
 #include "reference.h"
@@ -13,6 +15,7 @@
 
 namespace omnifolb {
 
+class EngineCall;
 class Identity;
 class Lease;
 class ServiceContexts;
@@ -30,23 +33,24 @@ struct Failure {
     outcome = o, kind = k, minor = m, completed = c;
   }
   // Of a failure of the connection; fresh: no request went over it before.
-  void judge(const omni::giopStream::CommFailure& x, const Attempt& attempt,
-             omni::GIOP_C& giop, bool fresh);
-  // Of an exception in a reply; false: it goes to the application as it is.
-  bool classify(const CORBA::SystemException& x, bool omni_like,
-                folb_not_exist policy);
-  // The request may have been executed.
-  bool is_lost() const
-  {
-    return outcome == FOLB_OUTCOME_LOST_REUSED ||
-           outcome == FOLB_OUTCOME_LOST_NEW;
-  }
+  // What the attempt has left behind.
+  folb_left judge(const omni::giopStream::CommFailure& x,
+                  const Attempt& attempt, omni::GIOP_C& giop, bool fresh);
+  // Of one that went over a connection of the ORB's.
+  void      judge(const omni::giopStream::CommFailure& x);
+  bool      maybe() const { return completed != CORBA::COMPLETED_NO; }
+  // Of an exception in a reply.
+  void set(folb_outcome o, const CORBA::SystemException& x);
+  // Nothing was left to be tried, rather than the verdict being final.
+  bool nothing_left() const;
   // As omniObjRef::_invoke would raise it for a reference of its own.
   [[noreturn]] void raise() const;
 };
 
 // The wall-clock deadline of a call in our clock; UINT64_MAX: none.
 uint64_t deadline_of(const omniCallDescriptor& call, uint64_t now);
+// How far the exchange of a request has come.
+folb_reached reached(const omni::GIOP_C& giop);
 // Whether a system exception in a reply tells of trouble in the server, rather
 // than of the request.
 bool is_trouble(const CORBA::SystemException& x);
@@ -59,8 +63,26 @@ struct Invocation {
   unsigned            hops;     // LOCATION_FORWARDs followed
   unsigned            modes;    // NEEDS_ADDRESSING_MODEs obeyed
   bool                resent;   // although it may have been executed
+  bool                absent;   // a server said so: missing
+  bool                refused;  // one refused it for another reason
+  folb_left           left;     // by all its attempts
   folb_ref*           parent;   // of what its replies bring
   Failure             failure;  // set by an attempt that fails
+  Failure             missing;  // the last that said that it is not there
+  std::unique_ptr<std::string> trail; // what was tried, for the log
+
+  // The end of an attempt at a request; nothing is left by a LocateRequest.
+  void leave(folb_left by)
+  {
+    if (by > left && call->op())
+      left = by;
+  }
+  // How an attempt at an endpoint ended, where that is logged.
+  void note(const folb_endpoint* endpoint, const char* how);
+  // The last failure is in a reply: what it tells.
+  void note_refusal();
+  // What the application is told when nothing was left to be tried.
+  [[noreturn]] void raise() const;
 };
 
 class Identity final : public omniIdentity {
@@ -103,44 +125,64 @@ class Identity final : public omniIdentity {
   // failed with nothing left to try.
   template <bool lookup> bool run(Invocation& invocation, unsigned before);
   bool run_target(Invocation& invocation);
+  // The only way of an exception to the application, while it is handled.
+  [[noreturn]] static void raise(const Invocation&       invocation,
+                                 CORBA::SystemException& x);
   // Nothing else helped: raises, unless the name leads elsewhere now.
   void give_up(Invocation& invocation);
-  bool go_on(Invocation& invocation, folb_call& fc, unsigned before,
+  bool go_on(Invocation& invocation, EngineCall& fc, unsigned before,
              Ending ending);
 
   // forwarded: target is where to, with a reference of ours; NULL: nil.
-  Ending attempt(Invocation& invocation, folb_call& fc, bool fresh_only,
+  Ending attempt(Invocation& invocation, EngineCall& fc, bool fresh_only,
                  omniIdentity*& target);
-  Ending attempt_again(Invocation& invocation, folb_call& fc, bool fresh_only,
+  Ending attempt_again(Invocation& invocation, EngineCall& fc, bool fresh_only,
                        omniIdentity*& target);
-  Ending exchange(Invocation& invocation, folb_call& fc, Lease& lease,
+  Ending exchange(Invocation& invocation, EngineCall& fc, Lease& lease,
                   omniIOR& ior, ServiceContexts& contexts,
                   omniIdentity*& target);
-  Ending other_reply(Invocation& invocation, folb_call& fc, Attempt& attempt,
+  Ending other_reply(Invocation& invocation, EngineCall& fc, Attempt& attempt,
                      omni::GIOP_C& giop, omniIOR& ior, omniIdentity*& target);
-  Ending locate_reply(Invocation& invocation, folb_call& fc, Attempt& attempt,
+  Ending locate_reply(Invocation& invocation, EngineCall& fc, Attempt& attempt,
                       omni::GIOP_C& giop, omniIOR& ior, omniIdentity*& target);
   Ending take_addressing_mode(Invocation& invocation, omni::GIOP_C& giop,
                               omniIOR& ior);
-  Ending no_slot(Invocation& invocation, folb_call& fc, folb_outcome got);
-  static void end(folb_call& fc, bool asked, omni::GIOP_C& giop, uint64_t now);
+  Ending no_slot(Invocation& invocation, EngineCall& fc, folb_outcome got);
+  // Of a system exception, which is being handled: raises it again unless the
+  // request goes on elsewhere.
+  Ending system_exception(Invocation& invocation, EngineCall& fc,
+                          const Attempt& attempt, Lease& lease, bool asked,
+                          const CORBA::SystemException& x);
+  bool   refused(Invocation& invocation, const Attempt& attempt, Lease& lease,
+                 const CORBA::SystemException& x);
+  static void end(EngineCall& fc, bool asked, omni::GIOP_C& giop, uint64_t now);
   bool        resendable(omniCallDescriptor& call) const;
-  void        allow_resend(Invocation& invocation, folb_call& fc) const;
+  bool        may_repeat(Invocation& invocation) const;
   void        sleep(Invocation& invocation, uint32_t ms);
-  void        leave_if_shut_down(Invocation& invocation, folb_call* fc);
+  static void leave_if_shut_down();
 
   // ---- forward.cc
-  Ending at_endpoint(Invocation& invocation, folb_call& fc, bool fresh_only);
-  Ending at_target(Invocation& invocation, folb_call& fc, omniIdentity* to);
-  omniIdentity* take_forward(Invocation& invocation, Attempt& attempt,
-                             omni::GIOP_C& giop);
-  bool          call_target(Invocation& invocation, omniIdentity& target);
+  Ending at_endpoint(Invocation& invocation, EngineCall& fc, bool fresh_only);
+  Ending at_target(Invocation& invocation, EngineCall& fc, omniIdentity* to);
+  static omniIdentity* take_forward(Attempt& attempt, omni::GIOP_C& giop);
+  bool                 goes_on(Invocation& invocation) const;
   omniIdentity* moved();
   void          move(omniIdentity* to);
   bool          call_moved(omniCallDescriptor& call);
   bool          resolve_again(Invocation& invocation);
 
-  // Remembered forwards by endpoint; take internalLock.
+  // ---- target.cc
+  // False: the target failed, invocation.failure says how.
+  bool call_target(Invocation& invocation, omniIdentity& target);
+  bool call_elsewhere(Invocation& invocation, omniIdentity& target);
+  // As the ORB would do it: one attempt over its own rope, failures raised to
+  // its own loop. True: answered; false: to is where it is forwarded to.
+  bool pass(omniCallDescriptor& call, omniIdentity*& to);
+  void pass_on(omniCallDescriptor& call, omniIdentity* to);
+  void follow(Invocation& invocation, omniIdentity* to);
+
+  // Remembered forwards by endpoint, NULL: of the reference while it is not
+  // managed; take internalLock.
   omniIdentity* remembered(folb_endpoint* endpoint);
   void          remember(folb_endpoint* endpoint, omniIdentity* target);
   void          forget(folb_endpoint* endpoint);

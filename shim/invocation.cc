@@ -59,7 +59,7 @@ uint64_t deadline_of(const omniCallDescriptor& call, uint64_t now)
 
 // Request and reply.
 HOT Identity::Ending Identity::exchange(Invocation& invocation,
-                                           folb_call& fc, Lease& lease,
+                                           EngineCall& fc, Lease& lease,
                                            omniIOR&         ior,
                                            ServiceContexts& contexts,
                                            omniIdentity*&   target)
@@ -72,6 +72,7 @@ HOT Identity::Ending Identity::exchange(Invocation& invocation,
   attempt.parent     = invocation.parent;
   attempt.reading    = Attempt::nothing;
   attempt.connect    = FOLB_OUTCOME_OK;
+  attempt.raiser     = FOLB_RAISER_UNKNOWN;
   attempt.unresolved = false;
   attempt.timed_out  = false;
   attempt.by_app     = false;
@@ -88,7 +89,7 @@ HOT Identity::Ending Identity::exchange(Invocation& invocation,
         attempt.reading = Attempt::results;
         call.unmarshalReturnedValues(giop);
         giop.omni::GIOP_C::RequestCompleted(0);
-        folb_call_succeeded(&fc, invocation.now);
+        fc.succeeded(invocation.now);
         return Ending::answered;
       }
       return other_reply(invocation, fc, attempt, giop, ior, target);
@@ -97,22 +98,14 @@ HOT Identity::Ending Identity::exchange(Invocation& invocation,
     return locate_reply(invocation, fc, attempt, giop, ior, target);
   }
   catch (const omni::giopStream::CommFailure& x) {
-    invocation.failure.judge(x, attempt, giop, lease.fresh());
+    invocation.leave(
+        invocation.failure.judge(x, attempt, giop, lease.fresh()));
     // Before the lease ends: whoever waits for it is not to come here.
     folb_call_note_failed(&fc, invocation.failure.outcome, now_ms());
     return Ending::failed;
   }
   catch (const CORBA::SystemException& x) {
-    // Idle: a whole reply was read, so the exception stood in it.
-    if (asked && giop.state() == omni::IOP_C::Idle &&
-        invocation.failure.classify(x, reference_->omni_like(),
-                                    runtime_.config().not_exist))
-      return Ending::failed;
-    if (asked && giop.state() == omni::IOP_C::Idle && is_trouble(x))
-      folb_call_erred(&fc, invocation.now);
-    else
-      end(fc, asked, giop, invocation.now);
-    throw;
+    return system_exception(invocation, fc, attempt, lease, asked, x);
   }
   catch (...) { // a user exception, or one of the application's own code
     end(fc, asked, giop, invocation.now);
@@ -122,7 +115,7 @@ HOT Identity::Ending Identity::exchange(Invocation& invocation,
 
 // One attempt over a connection of the endpoint.
 HOT Identity::Ending Identity::attempt(Invocation& invocation,
-                                          folb_call& fc, bool fresh_only,
+                                          EngineCall& fc, bool fresh_only,
                                           omniIdentity*& target)
 {
   Candidate* candidate = reference_->at(fc.endpoint);
@@ -145,12 +138,16 @@ HOT Identity::Ending Identity::attempt(Invocation& invocation,
         folb_endpoint_text(fc.endpoint));
   Ending          ending;
   ServiceContexts contexts(*candidate);
-  {
+  try {
     Lease lease(*channel,
                 {candidate->ior, candidate->key, candidate->key_size,
                  invocation.call, invocation.now},
                 fresh_only);
     ending = exchange(invocation, fc, lease, *candidate->ior, contexts, target);
+  }
+  catch (const CORBA::SystemException& x) {
+    invocation.note(fc.endpoint, x._name());
+    throw;
   }
   return __builtin_expect(ending == Ending::again, 0)
              ? attempt_again(invocation, fc, fresh_only, target)
@@ -164,10 +161,10 @@ HOT bool Identity::run(Invocation& invocation, unsigned before)
   // is paced: 50 ms, doubling to 1 s.
   if (__builtin_expect(before != 0, 0)) {
     sleep(invocation, std::min(1000u, 25u << before));
-    leave_if_shut_down(invocation, nullptr);
+    leave_if_shut_down();
     invocation.now = now_ms();
   }
-  folb_call fc;
+  EngineCall fc;
   if (__builtin_expect(
           (lookup ? folb_call_begin_lookup : folb_call_begin)(
               &fc, reference_->ref(), invocation.now,
@@ -179,6 +176,7 @@ HOT bool Identity::run(Invocation& invocation, unsigned before)
                            TRANSIENT_NoUsableProfile, CORBA::COMPLETED_NO);
     return false;
   }
+  fc.begun();
   if (__builtin_expect(!any_forward_.load(std::memory_order_acquire), 1)) {
     omniIdentity* target = nullptr;
     Ending        ending = attempt(invocation, fc, false, target);
@@ -200,6 +198,9 @@ HOT Invocation Identity::begin(omniCallDescriptor& call)
   invocation.hops     = 0;
   invocation.modes    = 0;
   invocation.resent   = false;
+  invocation.absent   = false;
+  invocation.refused  = false;
+  invocation.left     = FOLB_LEFT_NOTHING;
   invocation.parent   = reference_->ref();
   return invocation;
 }
@@ -213,9 +214,14 @@ template <bool lookup> HOT void Identity::invoke(omniCallDescriptor& call)
 {
   Invocation               invocation = begin(call);
   const omni::giopAddress* used       = call.firstAddressUsed();
-  if (!run<lookup>(invocation,
-                   __builtin_expect(used != nullptr, 0) ? marked(used) : 0))
-    give_up(invocation);
+  try {
+    if (!run<lookup>(invocation,
+                     __builtin_expect(used != nullptr, 0) ? marked(used) : 0))
+      give_up(invocation);
+  }
+  catch (CORBA::SystemException& x) {
+    raise(invocation, x);
+  }
 }
 
 // Caller holds internalLock; it is not held on return.
@@ -236,7 +242,7 @@ void Identity::dispatch(omniCallDescriptor& call)
 
 void Identity::look_up(omniCallDescriptor& call) { invoke<true>(call); }
 
-Identity::Ending Identity::attempt_again(Invocation& invocation, folb_call& fc,
+Identity::Ending Identity::attempt_again(Invocation& invocation, EngineCall& fc,
                                          bool           fresh_only,
                                          omniIdentity*& target)
 {
@@ -244,29 +250,29 @@ Identity::Ending Identity::attempt_again(Invocation& invocation, folb_call& fc,
 }
 
 // After the first attempt: until one is answered, or the verdict is to raise.
-bool Identity::go_on(Invocation& invocation, folb_call& fc, unsigned before,
+bool Identity::go_on(Invocation& invocation, EngineCall& fc, unsigned before,
                      Ending ending)
 {
   omniCallDescriptor& call = *invocation.call;
   while (ending != Ending::answered) {
-    leave_if_shut_down(invocation, &fc);
-    allow_resend(invocation, fc);
+    leave_if_shut_down();
+    fc.flags &= ~(FOLB_CALL_IDEMPOTENT | FOLB_CALL_RESEND_ALL);
+    if (may_repeat(invocation))
+      fc.flags |= call.op() ? FOLB_CALL_IDEMPOTENT
+                            : FOLB_CALL_IDEMPOTENT | FOLB_CALL_RESEND_ALL;
+    invocation.note(fc.endpoint, folb_outcome_text(invocation.failure.outcome));
     invocation.now     = now_ms();
-    folb_action action = folb_call_failed(&fc, invocation.failure.outcome,
-                                          invocation.now);
-    if (action != FOLB_ACTION_RAISE && invocation.failure.is_lost())
+    folb_action action = fc.failed(invocation.failure.outcome, invocation.now);
+    if (action != FOLB_ACTION_RAISE && invocation.failure.maybe())
       invocation.resent = true;
     if (action == FOLB_ACTION_SLEEP) {
       sleep(invocation, fc.sleep_ms);
-      leave_if_shut_down(invocation, &fc);
+      leave_if_shut_down();
       invocation.now = now_ms();
-      action = folb_call_resume(&fc, invocation.now) ? FOLB_ACTION_RAISE
-                                                     : FOLB_ACTION_NEXT;
+      action         = fc.resume(invocation.now);
     }
     if (action == FOLB_ACTION_RAISE) {
-      // Nothing was left, rather than the verdict being final.
-      if (folb_verdict_of(invocation.failure.outcome, false, true).action ==
-          FOLB_ACTION_NEXT)
+      if (invocation.failure.nothing_left())
         call.firstAddressUsed(mark(before + 1));
       return false;
     }
@@ -281,7 +287,7 @@ bool Identity::run_target(Invocation& invocation)
 }
 
 // An attempt at the endpoint the engine picked, or at what it forwards to.
-Identity::Ending Identity::at_endpoint(Invocation& invocation, folb_call& fc,
+Identity::Ending Identity::at_endpoint(Invocation& invocation, EngineCall& fc,
                                        bool fresh_only)
 {
   if (omniIdentity* target = remembered(fc.endpoint))

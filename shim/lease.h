@@ -13,14 +13,29 @@ namespace omnifolb {
 class Lease {
  public:
   Lease(Channel& channel, const Channel::Request& request, bool fresh_only)
-      : slot_{channel}, giop_(channel.acquire(request, fresh_only)),
-        fresh_(giop_.strand().first_use)
+      : slot_{channel}, giop_(&channel.acquire(request, fresh_only)),
+        fresh_(giop_->strand().first_use)
   {
   }
   Lease(const Lease&) = delete;
-  ~Lease() { slot_.channel.release(giop_); }
+  ~Lease()
+  {
+    if (__builtin_expect(giop_ != nullptr, 1))
+      slot_.channel.release(*giop_);
+  }
 
-  omni::GIOP_C& giop() const { return giop_; }
+  omni::GIOP_C& giop() const { return *giop_; }
+  // Gives the connection back for one that has not been used; may raise what
+  // waiting for one raises, and then holds none.
+  void renew(omniCallDescriptor& call)
+  {
+    omni::GIOP_C&          old = *giop_;
+    const Channel::Request request{old.ior(), old.key(), old.keysize(), &call,
+                                   now_ms()};
+    giop_ = nullptr;
+    slot_.channel.release(old);
+    giop_ = &slot_.channel.acquire(request, true);
+  }
   // No request has gone over the connection before.
   bool fresh() const { return fresh_; }
 
@@ -30,8 +45,48 @@ class Lease {
     ~Slot() { channel.give_slot(); }
   };
   Slot          slot_; // given back last, and when acquire() throws
-  omni::GIOP_C& giop_;
+  omni::GIOP_C* giop_; // NULL: after renew() has thrown
   bool          fresh_;
+};
+
+// A call of the engine. One that an exception ends without a word takes its
+// attempt back, else its endpoint would count it, or wait for its trial, for
+// ever.
+class EngineCall : public folb_call {
+ public:
+  EngineCall() : open_(false) {}
+  EngineCall(const EngineCall&) = delete;
+  ~EngineCall()
+  {
+    if (__builtin_expect(open_, 0))
+      folb_call_abandon(this);
+  }
+  void begun() { open_ = true; }
+  void succeeded(uint64_t now)
+  {
+    open_ = false;
+    folb_call_succeeded(this, now);
+  }
+  void erred(uint64_t now)
+  {
+    open_ = false;
+    folb_call_erred(this, now);
+  }
+  folb_action failed(folb_outcome outcome, uint64_t now)
+  {
+    const folb_action action = folb_call_failed(this, outcome, now);
+    open_                    = action != FOLB_ACTION_RAISE;
+    return action;
+  }
+  // After FOLB_ACTION_SLEEP.
+  folb_action resume(uint64_t now)
+  {
+    open_ = folb_call_resume(this, now) == FOLB_OK;
+    return open_ ? FOLB_ACTION_NEXT : FOLB_ACTION_RAISE;
+  }
+
+ private:
+  bool open_;
 };
 
 // Makes an attempt the thread's current one for a time; a call inside a call

@@ -27,12 +27,14 @@
 #include <omniORB4/internal/GIOP_C.h>
 #include <omniORB4/IOP_S.h>
 #include <omniORB4/internal/GIOP_S.h>
+#include <omniORB4/internal/objectAdapter.h>
 #include <omniORB4/internal/objectTable.h>
 #include <omniORB4/internal/SocketCollection.h>
 #include <omniORB4/internal/transportRules.h>
 #include <omniORB4/internal/libcWrapper.h>
 #include <omniORB4/omniTransport.h>
 #include <omniORB4/callDescriptor.h>
+#include <omniORB4/callHandle.h>
 #pragma GCC visibility pop
 
 // 4.3 dropped the dynamic exception specifications altogether.
@@ -59,6 +61,15 @@ template <auto input, auto output> struct MessageStarts {
   friend CORBA::Octet* message_written(omni::giopStream& stream)
   {
     return reinterpret_cast<CORBA::Octet*>((stream.*output)());
+  }
+};
+// Whether the first message of the reply to a stream's request has been read;
+// private.
+bool reply_has_begun(const omni::giopStream& stream);
+template <auto matched> struct ReplyMarks {
+  friend bool reply_has_begun(const omni::giopStream& stream)
+  {
+    return stream.*matched;
   }
 };
 // The number of a stream's request; protected.

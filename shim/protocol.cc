@@ -2,6 +2,7 @@
 #include "protocol.h"
 
 #include <cstdlib>
+#include <memory>
 #include <new>
 
 #pragma GCC visibility push(default)
@@ -14,6 +15,9 @@ template struct MessageStarts<&omni::giopStream::inputBufferStart,
                               &omni::giopStream::outputBufferStart>;
 
 namespace {
+
+constexpr size_t type_at     = 7; // in the header of a GIOP message
+constexpr size_t giop_header = 12;
 
 // Of GIOP 1.2: the ORB's, and ours.
 omni::giopStreamImpl *core, *ours;
@@ -31,6 +35,28 @@ CORBA::Octet* room_for(CORBA::ULong id, CORBA::ULong size)
              : nullptr;
 }
 
+// The server's own account of an exception.
+__attribute__((noinline)) void take_detail(const CORBA::Octet* octets,
+                                           size_t              size)
+{
+  if (contexts())
+    current_attempt->raiser =
+        folb_detail_raiser(contexts()->orb(), octets, size);
+}
+
+__attribute__((noinline)) void read_detail(cdrStream& s, CORBA::ULong size)
+{
+  std::unique_ptr<CORBA::Octet[]> octets;
+  if (size <= orbParameters::giopMaxMsgSize)
+    octets.reset(new (std::nothrow) CORBA::Octet[size]);
+  if (!octets) {
+    s.skipInput(size);
+    return;
+  }
+  s.get_octet_array(octets.get(), int(size));
+  take_detail(octets.get(), size);
+}
+
 // As others are to see the contexts too.
 void read_contexts_for_all(omni::GIOP_C& giop, cdrStream& stream)
 {
@@ -42,6 +68,8 @@ void read_contexts_for_all(omni::GIOP_C& giop, cdrStream& stream)
       memcpy(room, data.get_buffer(), data.length());
       contexts()->received();
     }
+    else if (list[i].context_id == FOLB_CONTEXT_DETAIL)
+      take_detail(data.get_buffer(), data.length());
   }
   omni::omniInterceptors::clientReceiveReply_T::info_T info(giop, list);
   omni::omniInterceptorP::visit(info);
@@ -68,7 +96,6 @@ __attribute__((noinline)) void refuse(omni::giopStream* stream)
 // process.
 void unmarshal_reply_header(omni::giopStream* stream)
 {
-  constexpr size_t type_at = 7; // in a GIOP header
   if (message_read(*stream)[type_at] != CORBA::Octet(GIOP::Reply)) {
     core->unmarshalReplyHeader(stream); // says what is wrong
     return;
@@ -92,11 +119,70 @@ void unmarshal_reply_header(omni::giopStream* stream)
         s.get_octet_array(room, int(size));
         contexts()->received();
       }
+      else if (__builtin_expect(id == FOLB_CONTEXT_DETAIL, 0))
+        read_detail(s, size);
       else
         s.skipInput(size);
     }
   if (core->inputRemaining(stream))
     s.alignInput(omni::ALIGN_8);
+}
+
+// Nobody is to see it, and nothing in its contexts is wanted.
+void unmarshal_plain_header(omni::giopStream* stream)
+{
+  auto&        giop = static_cast<omni::GIOP_C&>(*stream);
+  cdrStream&   s    = *stream;
+  CORBA::ULong status, n;
+  if (message_read(*stream)[type_at] != CORBA::Octet(GIOP::Reply))
+    refuse(stream);
+  status <<= s;
+  if (status > CORBA::ULong(GIOP::NEEDS_ADDRESSING_MODE))
+    refuse(stream);
+  giop.replyStatus(GIOP::ReplyStatusType(status));
+  for (n <<= s; n > 0; --n) {
+    CORBA::ULong id, size;
+    id <<= s;
+    size <<= s;
+    s.skipInput(size);
+  }
+  if (giop.impl()->inputRemaining(stream))
+    s.alignInput(omni::ALIGN_8);
+}
+
+// From behind the header of the message on.
+void put_plain_header(cdrStream& s, omni::GIOP_C& giop)
+{
+  omniCallDescriptor& call  = *giop.calldescriptor();
+  const CORBA::Octet  flags[] = {3, 0, 0, 0}; // a reply is expected
+  Requests::id(giop) >>= s;
+  s.put_octet_array(flags, sizeof flags);
+  if (giop.ior()->addr_mode() == GIOP::KeyAddr) {
+    GIOP::KeyAddr >>= s;
+    giop.keysize() >>= s;
+    s.put_octet_array(giop.key(), int(giop.keysize()));
+  }
+  else
+    giop.ior()->marshalIORAddressingInfo(s);
+  CORBA::ULong(call.op_len()) >>= s;
+  s.put_octet_array(reinterpret_cast<const CORBA::Octet*>(call.op()),
+                    int(call.op_len()));
+  CORBA::ULong(0) >>= s;
+}
+
+// Until it is complete a message has the size of its header where its own will
+// be.
+void marshal_plain_header(omni::giopStream* stream)
+{
+  auto&         giop    = static_cast<omni::GIOP_C&>(*stream);
+  CORBA::Octet* message = message_written(*stream);
+  message[type_at]      = CORBA::Octet(GIOP::Request);
+  cdrCountingStream counting(stream->TCS_C(), stream->TCS_W(), giop_header);
+  put_plain_header(counting, giop);
+  const auto size = CORBA::ULong(counting.total());
+  memcpy(message + 8, &size, sizeof size);
+  put_plain_header(*stream, giop);
+  static_cast<cdrStream*>(stream)->alignOutput(omni::ALIGN_8);
 }
 
 constexpr CORBA::ULong align_to(CORBA::ULong n, CORBA::ULong multiple)
@@ -177,7 +263,6 @@ HeaderWriter begin_header(omni::giopStream& stream)
   auto&               giop    = static_cast<omni::GIOP_C&>(stream);
   omniCallDescriptor& call    = *giop.calldescriptor();
   CORBA::Octet*       message = message_written(stream);
-  constexpr size_t    type_at = 7;
   message[type_at]            = CORBA::Octet(GIOP::Request);
   HeaderWriter       header(message);
   const CORBA::Octet flags[4] = {CORBA::Octet(call.is_oneway() ? 0 : 3)};
@@ -254,7 +339,6 @@ void write_any_header(omni::giopStream&             stream,
 {
   auto&             giop    = static_cast<omni::GIOP_C&>(stream);
   CORBA::Octet*     message = message_written(stream);
-  constexpr size_t  type_at = 7;
   message[type_at]          = CORBA::Octet(GIOP::Request);
   cdrCountingStream counting(stream.TCS_C(), stream.TCS_W(), 12);
   put_request(giop, counting);
@@ -315,6 +399,19 @@ void make_ours(unsigned serial)
 }
 
 } // namespace
+
+PlainHeaders::PlainHeaders(omni::GIOP_C& giop)
+    : giop_(giop), before_(giop.impl())
+{
+  const GIOP::Version version = before_->version();
+  if (version.major != 1 || version.minor != 2)
+    return;
+  auto* plain = reinterpret_cast<omni::giopStreamImpl*>(copy_);
+  copy_of(before_, plain);
+  plain->marshalRequestHeader = marshal_plain_header;
+  plain->unmarshalReplyHeader = unmarshal_plain_header;
+  giop.impl(plain);
+}
 
 void speak(omni::GIOP_C& giop, unsigned serial)
 {

@@ -27,6 +27,8 @@ class ServiceContexts {
   // Room for the first update of a reply; NULL: not wanted, or no memory. It is
   // an update once all of it has been read.
   CORBA::Octet* room(size_t size);
+  // Of the ORB of the reference.
+  folb_key_format orb() const { return candidate_.reference.key().format; }
   void          received() { received_ = true; }
 
  private:
@@ -36,6 +38,22 @@ class ServiceContexts {
   CORBA::Octet* room_ = nullptr;
   size_t        size_;     // of the room
   bool          received_; // if there is room
+};
+
+// While it lives requests of GIOP 1.2 on a stream carry no service contexts,
+// and interceptors see neither them nor their replies. With older versions the
+// ORB's own headers are left as they are.
+class PlainHeaders {
+ public:
+  explicit PlainHeaders(omni::GIOP_C& giop);
+  PlainHeaders(const PlainHeaders&) = delete;
+  ~PlainHeaders() { giop_.impl(before_); }
+
+ private:
+  omni::GIOP_C&         giop_;
+  omni::giopStreamImpl* before_;
+  // A copy of the functions of the version, some replaced.
+  alignas(omni::giopStreamImpl) char copy_[sizeof(omni::giopStreamImpl)];
 };
 
 // Makes the streams of a connection of ours send labels and listen for updates;

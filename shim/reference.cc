@@ -156,9 +156,8 @@ void Reference::read_profile(CORBA::ULong index)
                            [this](folb_address& a) { return !rewrite(a); }),
             all.end());
   if (selected) {
-    folb_key_info key = folb_key_inspect(p.orb_type, p.key, p.key_len);
-    transient_        = key.transient;
-    omni_like_        = key.omni_like;
+    key_       = folb_key_inspect(p.orb_type, p.key, p.key_len);
+    transient_ = key_.transient;
   }
   profiles_.push_back(std::move(profile));
 }
@@ -320,7 +319,8 @@ bool Reference::open(const char* target_id)
   // With all addresses dropped there is nothing to try: not left to the ORB.
   if (some_rewritten_ && own.empty())
     spec.fixed = true;
-  if (a && a->reading == Attempt::forward)
+  forwarded_ = a && a->reading == Attempt::forward;
+  if (forwarded_)
     spec.fixed = spec.always = true;
   else if (a && a->reading == Attempt::results) {
     spec.origin   = a->call->flags & FOLB_CALL_LOOKUP ? FOLB_ORIGIN_LOOKUP

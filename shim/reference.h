@@ -66,7 +66,7 @@ class Reference {
   ~Reference();
 
   folb_ref* ref() const { return ref_; }
-  bool      omni_like() const { return omni_like_; }
+  const folb_key_info& key() const { return key_; }
   unsigned  serial() const { return serial_; }
 
   // How the reference is called at an endpoint. NULL: not at all.
@@ -82,6 +82,8 @@ class Reference {
   }
   // It is what an initial reference's corbaname led to.
   bool initial() const { return initial_; }
+  // A LOCATION_FORWARD brought it.
+  bool forwarded() const { return forwarded_; }
   // Its type is listed in folbPerRequest.
   bool balanced() const { return balanced_.load(std::memory_order_relaxed); }
   // An object reference of this interface is made of it: whether that makes
@@ -151,13 +153,14 @@ class Reference {
   omniIOR&             ior_;
   unsigned             serial_    = 0;
   folb_ref*            ref_       = nullptr;
-  bool                 omni_like_ = false;
+  folb_key_info        key_{};
   bool                 transient_ = false;
   bool                 some_unusable_ = false;
   std::atomic<bool>    balanced_{false};
   std::atomic<bool>    balance_noted_{false};
   bool                 some_rewritten_ = false; // or dropped
   bool                 initial_        = false;
+  bool                 forwarded_      = false;
   bool                 ssl_only_       = false;
   LabelSlot            label_;  // of the IOR
   LabelSlot            newest_; // of the last update, before that of the IOR

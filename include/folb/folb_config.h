@@ -70,6 +70,13 @@ enum folb_not_exist {
   FOLB_NOT_EXIST_OFF     = 2  /* none is                                    */
 };
 
+enum folb_transient {
+  FOLB_TRANSIENT_ADAPTER = 0, /* what the server's adapter refused is tried
+                                 elsewhere                                  */
+  FOLB_TRANSIENT_ANY     = 1, /* every TRANSIENT COMPLETED_NO of a reply is */
+  FOLB_TRANSIENT_OFF     = 2  /* none is                                    */
+};
+
 enum folb_grain {
   FOLB_GRAIN_CLIENT  = 0, /* one context a cluster for the whole process    */
   FOLB_GRAIN_CONTEXT = 1,
@@ -130,6 +137,7 @@ struct folb_config {
   uint32_t max_forwards;        /* 0: none is followed                      */
   uint32_t seed;                /* 0: from the kernel                       */
   enum folb_not_exist not_exist;
+  enum folb_transient transient;
   const char *endpoints_file;   /* "" = none; owned by the configuration    */
   /* What patterns match is asked by functions. */
   struct folb_member_list *endpoints;  /* of folbEndpoints; NULL if empty   */

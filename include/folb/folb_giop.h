@@ -39,8 +39,10 @@ enum folb_outcome {
   FOLB_OUTCOME_NEW_CLOSED,      /* the same after an orderly CloseConnection */
   FOLB_OUTCOME_REPLY_TRANSIENT, /* TRANSIENT COMPLETED_NO in a reply       */
   FOLB_OUTCOME_REPLY_ADAPTER,   /* the adapter is missing, by its code     */
-  FOLB_OUTCOME_REPLY_OBJECT,    /* OBJECT_NOT_EXIST 0x4F4D0001, or
-                                   UNKNOWN_OBJECT, of an omniORB server    */
+  FOLB_OUTCOME_REPLY_OBJECT,    /* the object alone is missing, by its code;
+                                   or UNKNOWN_OBJECT of an omniORB server  */
+  FOLB_OUTCOME_TARGET,          /* it forwards to what failed and may be asked
+                                   again: no failure of its own            */
   FOLB_OUTCOME_LOST_REUSED,     /* raised here, MAYBE or YES, connection lost */
   FOLB_OUTCOME_LOST_NEW,        /* the same on a new connection            */
   FOLB_OUTCOME_STALLED,         /* the peer read nothing for folbKeepAlive */
@@ -50,6 +52,9 @@ enum folb_outcome {
   FOLB_OUTCOME_DEADLINE_CONNECT, /* reached while connecting               */
   FOLB_OUTCOME_COUNT
 };
+
+/* The same in words, for logs; static. */
+FOLB_API const char *folb_outcome_text(enum folb_outcome outcome);
 
 /* What is done with the invocation. */
 enum folb_action {
@@ -87,15 +92,35 @@ enum folb_exception {
   FOLB_EXC_OBJ_ADAPTER,
   FOLB_EXC_OBJECT_NOT_EXIST
 };
-/* UNKNOWN_OBJECT of a LocateReply is OBJECT_NOT_EXIST, minor 0x4F4D0001, NO.
- * omni_key: the reference's ORB type is omniORB's, or there is none and its
- * key has no other known format (see struct folb_key_info).  Returns
- * FOLB_OUTCOME_OK for what goes to the application as it is. */
-FOLB_API enum folb_outcome folb_classify_reply(enum folb_exception exception,
-                                               uint32_t             minor,
-                                               enum folb_completion completed,
-                                               bool                 omni_key,
-                                               enum folb_not_exist  policy);
+
+/* ---- whether a request was executed ------------------------------------ */
+
+/* What an attempt leaves behind, the least first.  An invocation has one such
+ * state, to which the end of each attempt is added and which never shrinks. */
+enum folb_left {
+  FOLB_LEFT_NOTHING = 0, /* the request was not executed                    */
+  FOLB_LEFT_PERHAPS,     /* it may have been                                */
+  FOLB_LEFT_EXECUTED
+};
+
+/* How far an attempt had come when it ended. */
+enum folb_reached {
+  FOLB_REACHED_SENDING = 0, /* not all of the request was sent              */
+  FOLB_REACHED_SENT,        /* all of it, and no octet of its reply was read */
+  FOLB_REACHED_REPLY,       /* some of its reply, which has no end          */
+  FOLB_REACHED_END          /* all of its reply                             */
+};
+
+/* What the end of an attempt leaves, pure.  said: the completion status in the
+ * reply, which is believed, or the one it was raised with here; orderly: ended
+ * by a GIOP CloseConnection, which says that no request without a reply was
+ * executed (CORBA 3.0, 15.5.1.1): not of one whose reply had begun. */
+FOLB_API enum folb_left folb_left_by(enum folb_reached    reached,
+                                     enum folb_completion said, bool orderly);
+/* The completion status of an exception that says said, raised by an
+ * invocation that has left that much: never less than what was left. */
+FOLB_API enum folb_completion folb_completion_of(enum folb_left       left,
+                                                 enum folb_completion said);
 
 /* ---- octets: profiles and object keys ---------------------------------- */
 
@@ -139,10 +164,55 @@ enum folb_key_format {
 struct folb_key_info {
   enum folb_key_format format;
   bool transient; /* dies with its server process: never sent elsewhere     */
-  bool omni_like; /* see folb_classify_reply(), omni_key                    */
+  bool omni_like; /* the ORB type is omniORB's, or there is none and the key
+                     has no other known format                              */
 };
 FOLB_API struct folb_key_info folb_key_inspect(uint32_t       orb_type,
                                                const uint8_t *key, size_t len);
+
+/* ---- who raised an exception in a reply ---------------------------------- */
+
+struct folb_refusal {
+  enum folb_outcome outcome; /* OK: it goes to the application as it is     */
+  bool ask; /* only if the server's adapter raised it is the outcome so     */
+};
+/* A system exception in a reply, pure.  UNKNOWN_OBJECT of a LocateReply is
+ * OBJECT_NOT_EXIST, minor 0x4F4D0001, NO.  key: of the reference; its ORB says
+ * which codes its adapters use. */
+FOLB_API struct folb_refusal
+folb_classify_reply(enum folb_exception exception, uint32_t minor,
+                    enum folb_completion        completed,
+                    const struct folb_key_info *key,
+                    enum folb_not_exist         not_exist,
+                    enum folb_transient         transient);
+
+enum folb_raiser {
+  FOLB_RAISER_UNKNOWN = 0, /* not decided                                   */
+  FOLB_RAISER_ADAPTER,     /* the request came to no object                 */
+  FOLB_RAISER_SERVANT
+};
+/* By the exception detail (service context 0x0E) of the reply, len octets;
+ * pure. */
+#define FOLB_CONTEXT_DETAIL 14u
+FOLB_API enum folb_raiser folb_detail_raiser(enum folb_key_format orb,
+                                             const uint8_t *data, size_t len);
+
+/* What a `_non_existent` sent after the exception was answered with. */
+enum folb_answer {
+  FOLB_ANSWER_NONE = 0,  /* nothing in time, or of no use                   */
+  FOLB_ANSWER_EXISTS,    /* FALSE                                           */
+  FOLB_ANSWER_MISSING,   /* TRUE                                            */
+  FOLB_ANSWER_EXCEPTION, /* a system exception, COMPLETED_NO                */
+  FOLB_ANSWER_CLOSED,    /* the connection ended: to be asked over a new one */
+  FOLB_ANSWER_REFUSED    /* the new connection was refused                  */
+};
+/* By that answer, pure.  raised: the exception in question; again: the one
+ * that was answered; anew: over a new connection, after the first one had
+ * ended. */
+FOLB_API enum folb_raiser folb_answer_raiser(enum folb_exception raised,
+                                             enum folb_answer    answer,
+                                             enum folb_exception again,
+                                             bool                anew);
 
 #ifdef __cplusplus
 }

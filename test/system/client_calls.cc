@@ -287,16 +287,27 @@ private:
   static char *No() { throw CORBA::NO_IMPLEMENT(); }
 };
 
-FolbTest::Echo_ptr Local()
+PortableServer::POA_ptr RootPoa()
+{
+  CORBA::Object_var o = orb->resolve_initial_references("RootPOA");
+  return PortableServer::POA::_narrow(o);
+}
+
+FolbTest::Echo_var &Self()
 {
   static FolbTest::Echo_var self;
+  return self;
+}
+
+FolbTest::Echo_ptr Local()
+{
+  FolbTest::Echo_var &self = Self();
   if (CORBA::is_nil(self)) {
-    CORBA::Object_var       o   = orb->resolve_initial_references("RootPOA");
-    PortableServer::POA_var poa = PortableServer::POA::_narrow(o);
+    PortableServer::POA_var        poa     = RootPoa();
     PortableServer::POAManager_var manager = poa->the_POAManager();
     manager->activate();
     PortableServer::ObjectId_var id = poa->activate_object(new Receiver);
-    o                               = poa->id_to_reference(id);
+    CORBA::Object_var            o  = poa->id_to_reference(id);
     self                            = FolbTest::Echo::_narrow(o);
   }
   return FolbTest::Echo::_duplicate(self);
@@ -320,6 +331,15 @@ void AddCalls(Commands &to)
   to["local"] = [](Arguments &) {
     FolbTest::Echo_var self = Local();
     return Keep(self);
+  };
+  // local_gone: that object is deactivated; the next `local` makes another
+  to["local_gone"] = [](Arguments &) {
+    PortableServer::POA_var      poa = RootPoa();
+    FolbTest::Echo_var           old = Local();
+    PortableServer::ObjectId_var id  = poa->reference_to_id(old);
+    poa->deactivate_object(id);
+    Self() = FolbTest::Echo::_nil();
+    return std::string("ok");
   };
   // upcall REF URI: REF calls us back with URI's object; who answers it
   to["upcall"] = [](Arguments &in) {

@@ -222,4 +222,22 @@ TEST_F(Connections, TenThreadsAtABlackHolePayOneCap)
   EXPECT_LE(calls.max, 400 * kSlow);
 }
 
+// Calls that wait in the ORB for a connection that dies do not stay counted.
+TEST_F(Connections, ACallThatGetsNoConnectionIsTakenBack)
+{
+  FakeServer hung(CloseAfterReading(Reaction::kSilence));
+  Client     client(dir_, Config("ordered", hung.Address(),
+                                 {kNoLocate, "ORBoneCallPerConnection=0",
+                                  "ORBmaxGIOPConnectionPerServer=1"}));
+  client.Open(hung.IorOf(kFakeKey));
+  client.Begin("call 0 slow 1 1 5");
+  EXPECT_TRUE(Eventually([&] { return hung.Count("slow") == 1; }));
+  client.Ask("timeout 200");
+  EXPECT_EQ(4, client.Call("0", "whoami", 4).Errors());
+  hung.CloseIdle(false);
+  EXPECT_EQ(1, client.Join().Errors());
+  const std::string stats = StatsOf(client, hung.Address());
+  EXPECT_TRUE(Has(stats, "outstanding=0")) << stats;
+}
+
 } // namespace folbtest

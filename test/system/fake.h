@@ -62,6 +62,8 @@ public:
   size_t                   Connections() const { return connections_; }
   size_t                   Closed() const { return closed_; } // of these
   void                     Open();
+  // From now on connections are refused; for scripts.
+  void                     StopListening() { listener_.Close(); }
   // Closes what is open, as the scavenger of a server does.
   void CloseIdle(bool orderly);
 

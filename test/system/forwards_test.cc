@@ -3,6 +3,7 @@
 #include "system.h"
 
 #include <future>
+#include <mutex>
 
 namespace folbtest {
 
@@ -130,6 +131,36 @@ TEST_F(Forwards, TargetThatSaysObjectNotExistIsForgotten)
   EXPECT_EQ(2u, a.Messages());
 }
 
+TEST_F(Forwards, WhatTheTargetExecutedIsNotSentAgain)
+{
+  struct Row {
+    const char *exception;
+    uint32_t    completed;
+    const char *status;
+  };
+  for (const Row &row : {Row{"OBJECT_NOT_EXIST", kYes, "/YES=1"},
+                         Row{"OBJECT_NOT_EXIST", kMaybe, "/MAYBE=1"},
+                         Row{"TRANSIENT", kMaybe, "/MAYBE=1"},
+                         // The servant's, by the answer to the question.
+                         Row{"OBJECT_NOT_EXIST", kNo, "/NO=1"}}) {
+    FakeServer target([&](const GiopRequest &r, size_t) -> Reaction {
+      if (r.operation == "_non_existent")
+        return {ReplyBool(r, false)};
+      return {ReplySystem(r, row.exception, 0x4F4D0001, row.completed)};
+    });
+    FakeServer a(ForwardTo([&] { return target.IorOf(kFakeKey); }));
+    FakeServer b(AnswerWith("B"));
+    auto       client = Begin({a.Address(), b.Address()});
+    client->Open(a.IorOf(kFakeKey));
+    const std::string text = client->Call("0", "whoami").text;
+    EXPECT_EQ(0u, text.find("!" + std::string(row.exception))) << text;
+    EXPECT_TRUE(Has(text, row.status)) << text;
+    EXPECT_EQ(1u, target.Count("whoami"));
+    EXPECT_EQ(1u, a.Messages());
+    EXPECT_EQ(0u, b.Messages());
+  }
+}
+
 TEST_F(Forwards, T26_LostAtTheTargetIsNeverSentAgain)
 {
   FakeServer target([](const GiopRequest &r, size_t) -> Reaction {
@@ -252,6 +283,147 @@ TEST_F(Forwards, AnIdempotentOperationIsSentTwiceInAll)
   client->Open(a.IorOf(kFakeKey));
   EXPECT_EQ(Times(kWaitingForReply, 1), client->Call("0", "whoami").text);
   EXPECT_EQ(2u, one.Count("whoami") + two.Count("whoami"));
+}
+
+// ---- of references that are not managed
+
+TEST_F(Forwards, OfAnUnmanagedReference_FollowedAndRemembered)
+{
+  FakeServer member(AnswerWith("member"));
+  for (const bool permanent : {false, true}) {
+    FakeServer u(
+        ForwardTo([&] { return target_.IorOf(kFakeKey); }, permanent));
+    auto              client = Begin({member.Address()});
+    const std::string ior    = u.IorOf(kFakeKey);
+    client->Open(ior);
+    const std::string before = client->Ask("ior 0") + client->Ask("hash 0");
+    EXPECT_EQ("target=5", client->Call("0", "whoami", 5).text);
+    EXPECT_EQ(1u, u.Messages());
+    EXPECT_EQ(before, client->Ask("ior 0") + client->Ask("hash 0"));
+  }
+  EXPECT_EQ(0u, member.Messages());
+}
+
+TEST_F(Forwards, OfAnUnmanagedReference_OfALocateRequest)
+{
+  FakeServer member(AnswerWith("member"));
+  FakeServer u(ForwardTo([&] { return target_.IorOf(kFakeKey); }));
+  auto       client =
+      Begin({member.Address()}, {"ORBverifyObjectExistsAndType=1"});
+  client->Open(u.IorOf(kFakeKey));
+  EXPECT_EQ("target=3", client->Call("0", "whoami", 3).text);
+  EXPECT_EQ(kLocateRequest, u.Received().at(0).type);
+  EXPECT_EQ(1u, u.Messages());
+}
+
+TEST_F(Forwards, OfAnUnmanagedReference_TargetThatMovesIsAskedForAgain)
+{
+  FakeServer  member(AnswerWith("member"));
+  Server      one(dir_, "one");
+  Server      two(dir_, "two");
+  Server     *now = &one;
+  std::mutex  lock;
+  FakeServer  u(ForwardTo([&] {
+    const std::lock_guard<std::mutex> g(lock);
+    return now->Ior();
+  }));
+  auto        client = Begin({member.Address()});
+  client->Open(IorAt(one.Key(), u.Number()));
+  EXPECT_EQ("one=2", client->Call("0", "whoami", 2).text);
+  for (int i = 0; i < 3; i++) {
+    Server &old   = *now;
+    Server &other = now == &one ? two : one;
+    client->Begin("during 0 whoami 1500 8");
+    EXPECT_TRUE(Eventually([&] { return client->Self().Running(); }));
+    Watch(200);
+    {
+      const std::lock_guard<std::mutex> g(lock);
+      now = &other;
+    }
+    old.Kill();
+    const Calls calls = client->Join();
+    // What was in progress at the old one, or came over a connection used a
+    // moment ago, may have been executed; nothing else fails, and nobody is
+    // told that the ORB has shut down.
+    EXPECT_LE(calls.Errors(), 16) << calls.text;
+    EXPECT_EQ(calls.Errors(), calls.Of(kWaitingForReply)) << calls.text;
+    EXPECT_GT(calls.Of(other.Name()), 0) << calls.text;
+    old.Start();
+  }
+}
+
+TEST_F(Forwards, OfAnUnmanagedReference_LostAtTheTargetIsNeverSentAgain)
+{
+  FakeServer member(AnswerWith("member"));
+  FakeServer target(CloseAfterReading(Reaction::kClose));
+  FakeServer u(ForwardTo([&] { return target.IorOf(kFakeKey); }));
+  auto       client =
+      Begin({member.Address()}, {"ORBfolbIdempotent=*#inherited"});
+  client->Open(u.IorOf(kFakeKey));
+  EXPECT_EQ(Times(kWaitingForReply, 1), client->Call("0", "incr").text);
+  EXPECT_EQ(1u, target.Count("incr"));
+  EXPECT_EQ(1u, u.Messages());
+  EXPECT_EQ(Times(kWaitingForReply, 1), client->Call("0", "inherited").text);
+  EXPECT_EQ(2u, target.Count("inherited"));
+}
+
+TEST_F(Forwards, OfAnUnmanagedReference_DeadTargetsAndLoopsEnd)
+{
+  FakeServer member(AnswerWith("member"));
+  Port       dead;
+  FakeServer u(ForwardTo([&] { return IorAt(kFakeKey, dead.Number()); }));
+  auto       client = Begin({member.Address()});
+  client->Open(u.IorOf(kFakeKey));
+  EXPECT_EQ(Times(kConnectFailed, 2), client->Call("0", "whoami", 2).text);
+  EXPECT_EQ(4u, u.Messages());
+  std::promise<std::string> own;
+  const auto                to_self = own.get_future().share();
+  FakeServer loop(ForwardTo([to_self] { return to_self.get(); }));
+  own.set_value(loop.IorOf(kFakeKey));
+  client->Open(loop.IorOf(kFakeKey));
+  EXPECT_EQ(Times(kNoUsableProfile, 1), client->Call("1", "whoami").text);
+  EXPECT_EQ(11u, loop.Messages());
+  FakeServer nil(ForwardTo([] { return ""; }));
+  client->Open(nil.IorOf(kFakeKey));
+  EXPECT_EQ(Times(kNoUsableProfile, 2), client->Call("2", "whoami", 2).text);
+}
+
+// ---- to an object of the client itself
+
+TEST_F(Forwards, ToAnObjectOfThisProcess_CallByCall)
+{
+  FakeServer  member(AnswerWith("member"));
+  std::string own; // set before anything is asked, and between calls
+  const auto  script = [&](const GiopRequest &r, size_t) -> Reaction {
+    if (r.type == kLocateRequest)
+      return {LocateHere(r)};
+    if (own.empty())
+      return {ReplyText(r, "forwarder")};
+    return {ReplyForward(r, own)};
+  };
+  for (const bool managed : {true, false}) {
+    own.clear();
+    FakeServer a(script);
+    auto       client = Begin({managed ? a.Address() : member.Address()});
+    const std::string self = client->Ask("local");
+    client->Open(a.IorOf(kFakeKey));
+    const std::string before = client->Ask("ior 1") + client->Ask("hash 1");
+    own = client->Ask("ior " + self);
+    EXPECT_EQ("client=3", client->Call("1", "whoami", 3).text);
+    EXPECT_EQ("client=1", client->Call("1", "dii").text);
+    EXPECT_EQ("client=1", client->Call("1", "whoami").text);
+    EXPECT_EQ(5u, a.Messages());
+    EXPECT_EQ(before, client->Ask("ior 1") + client->Ask("hash 1"));
+    // What is not there any more is asked for once more, and then it fails.
+    EXPECT_EQ("ok", client->Ask("local_gone"));
+    EXPECT_EQ("!OBJECT_NOT_EXIST_NoMatch/NO=1",
+              client->Call("1", "whoami").text);
+    EXPECT_EQ(7u, a.Messages());
+    own.clear();
+    EXPECT_EQ("forwarder=2", client->Call("1", "whoami", 2).text);
+    EXPECT_EQ(before, client->Ask("ior 1") + client->Ask("hash 1"));
+    EXPECT_EQ("exit 0", client->Quit());
+  }
 }
 
 } // namespace folbtest

@@ -70,6 +70,25 @@ TEST_F(LifeCycle, ShutdownWakesCallsThatSleepBetweenPasses)
   EXPECT_EQ("!BAD_INV_ORDER_ORBHasShutdown/NO=1", client.Join().text);
 }
 
+TEST_F(LifeCycle, WhatAServerDidThatDiesInAShutdownIsNotDenied)
+{
+  Cluster cluster(dir_, 2);
+  Client  client(dir_, Config("ordered", cluster.Endpoints()));
+  client.Open(cluster.Ior());
+  EXPECT_EQ("A=1", client.Call("0", "whoami").text);
+  client.Begin("call 0 slow 1 1 60000");
+  EXPECT_TRUE(Eventually([&] { return Executed(dir_, "slow") == 1; }));
+  // The ORB waits for the call, which is of its last identity.
+  client.Self().Say("destroy keep");
+  Watch(300);
+  cluster["A"].Kill();
+  std::string took;
+  EXPECT_TRUE(client.Self().Hear(took));
+  const std::string text = client.Join().text;
+  EXPECT_TRUE(Has(text, "/MAYBE=1")) << text;
+  EXPECT_EQ(1u, Executed(dir_, "slow"));
+}
+
 TEST_F(LifeCycle, DestroyTakesAtMostASecondMoreThanPlain)
 {
   Port              dead;

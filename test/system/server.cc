@@ -9,6 +9,7 @@
 //   forward IOR|nil|none     what hop does
 //   forward-permanent IOR    the same with LOCATION_FORWARD_PERM
 //   raise CLASS MINOR COMPLETION | raise none    the same; MINOR as 0x...
+//   nest IOR                 the same: a call at IOR, whose failure it lets out
 //   delay MS                 before each whoami
 //   manager active|holding|discarding|inactive
 //   adapter gone|back        destroys or makes the persistent POA
@@ -248,6 +249,12 @@ std::function<void()> WhatHopDoes(const std::string &command,
   in >> what;
   if (what == "none")
     return {};
+  if (command == "nest")
+    return [what] {
+      CORBA::Object_var  o    = orb->string_to_object(what.c_str());
+      FolbTest::Echo_var echo = FolbTest::Echo::_unchecked_narrow(o);
+      CORBA::String_var  text = echo->whoami();
+    };
   if (command != "raise")
     return Forwarder(what, command == "forward-permanent");
   std::string minor;
@@ -319,7 +326,7 @@ std::string Obey(const std::string &line)
   std::string        what;
   in >> command;
   if (command == "forward" || command == "forward-permanent" ||
-      command == "raise") {
+      command == "raise" || command == "nest") {
     const std::function<void()>       does = WhatHopDoes(command, in);
     const std::lock_guard<std::mutex> g(hop_lock);
     hop_does = does;

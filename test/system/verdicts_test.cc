@@ -174,7 +174,7 @@ TEST_F(Verdicts, ReplyObjAdapter_0x4F4D0001)
   Begin(bad);
   EXPECT_EQ("good=1", Call());
   EXPECT_EQ("good=5", Call("whoami", 5));
-  EXPECT_EQ(1u, bad.Messages());
+  EXPECT_EQ(1u, bad.Count("whoami"));
 }
 
 TEST_F(Verdicts, ReplyObjectNotExistOfAnAdapter_NextEndpointAndAvoided)
@@ -183,7 +183,7 @@ TEST_F(Verdicts, ReplyObjectNotExistOfAnAdapter_NextEndpointAndAvoided)
                               0x4154003Au, 0x53550002u}) {
     FakeServer bad(RaiseSystem("OBJECT_NOT_EXIST", code, kNo));
     EXPECT_EQ("good=1 avoided bad;", After(bad)) << std::hex << code;
-    EXPECT_EQ(1u, bad.Messages());
+    EXPECT_EQ(1u, bad.Count("whoami"));
   }
 }
 
@@ -201,7 +201,7 @@ TEST_F(Verdicts, ReplyObjectNotExist_0x4F4D0001_OnlyThisReferenceMoves)
   EXPECT_EQ("bad=1", client_->Call("1", "whoami").text);
   EXPECT_EQ("good=5", Call("whoami", 5));
   EXPECT_EQ("none", Events());
-  EXPECT_EQ(2u, bad.Messages());
+  EXPECT_EQ(2u, bad.Count("whoami"));
   EXPECT_EQ("bad=3", client_->Call("1", "whoami", 3).text);
 }
 
@@ -242,8 +242,8 @@ TEST_F(Verdicts, ReplyAdapterOfAll_TheLastExceptionAndNothingAvoided)
   EXPECT_EQ("!OBJECT_NOT_EXIST:53550002/NO=1",
             client.Call("0", "whoami").text);
   EXPECT_EQ("none", client.Ask("api_events"));
-  EXPECT_EQ(1u, bad.Messages());
-  EXPECT_EQ(1u, worse.Messages());
+  EXPECT_EQ(1u, bad.Count("whoami"));
+  EXPECT_EQ(1u, worse.Count("whoami"));
 }
 
 TEST_F(Verdicts, NotExistOff_IsForTheCaller)
@@ -366,6 +366,55 @@ TEST_F(Verdicts, T22_TheLastAttemptDecides)
   EXPECT_EQ(0u, first.find("!TRANSIENT_")) << first;
   EXPECT_NE(Times(kConnectFailed, 1), first);
   EXPECT_EQ(Times(kConnectFailed, 1), client.Call("0", "whoami").text);
+}
+
+TEST_F(Verdicts, AnAnswerTellsMoreThanARefusedConnect)
+{
+  Port       dead;
+  Port       down;
+  FakeServer gone(RaiseSystem("OBJECT_NOT_EXIST", 0x4F4D0001, kNo));
+  const Strings orders[] = {{gone.Address(), dead.Address(), down.Address()},
+                            {dead.Address(), gone.Address(), down.Address()},
+                            {dead.Address(), down.Address(), gone.Address()}};
+  for (const char *retry : {"0", "5:20:0"})
+    for (const Strings &order : orders) {
+      Client client(dir_, Config("ordered", Join(order),
+                                 {kNoLocate,
+                                  "ORBfolbRetry=" + std::string(retry)}));
+      client.Open(gone.IorOf(kFakeKey));
+      const size_t before = gone.Count("whoami");
+      EXPECT_EQ("!OBJECT_NOT_EXIST_NoMatch/NO=4",
+                client.Call("0", "whoami", 4).text)
+          << Join(order) << " " << retry;
+      EXPECT_EQ(before + 4, gone.Count("whoami"));
+    }
+  // One that answers otherwise: the last attempt decides.
+  FakeServer busy(RaiseSystem("TRANSIENT", 0x4F4D0001, kNo));
+  Client     client(dir_, Config("ordered",
+                                 Join({gone.Address(), busy.Address(),
+                                       dead.Address()}),
+                                 {kNoLocate}));
+  client.Open(gone.IorOf(kFakeKey));
+  EXPECT_EQ(Times(kConnectFailed, 1), client.Call("0", "whoami").text);
+}
+
+TEST_F(Verdicts, TheLogNamesEveryEndpointThatWasTried)
+{
+  Port       dead;
+  FakeServer gone(RaiseSystem("OBJECT_NOT_EXIST", 0x4154003A, kNo));
+  FakeServer lost(CloseAfterReading(Reaction::kClose));
+  Client     client(dir_, Config("ordered",
+                                 Join({dead.Address(), gone.Address(),
+                                       lost.Address()}),
+                                 {kNoLocate, "ORBtraceLevel=5"}));
+  client.Open(IorAt(kFakeKey, dead.Number()));
+  EXPECT_EQ(Times(kWaitingForReply, 1), client.Call("0", "whoami").text);
+  const std::string line =
+      "whoami failed: " + dead.Address() + " connect failed; " +
+      gone.Address() + " no such adapter there; " + lost.Address() +
+      " new connection lost in the call; COMM_FAILURE 0x";
+  EXPECT_TRUE(Has(client.Errors(), line)) << client.Errors();
+  EXPECT_TRUE(Has(client.Errors(), "COMPLETED_MAYBE"));
 }
 
 TEST_F(Verdicts, Retry_PassesUntilAServerReturns)

@@ -257,6 +257,17 @@ TEST_F(ConfigTest, NotExist)
               Set("folbNotExist", bad));
 }
 
+TEST_F(ConfigTest, Transient)
+{
+  EXPECT_EQ("", Set("folbTransient", "any"));
+  EXPECT_EQ(FOLB_TRANSIENT_ANY, config_->transient);
+  EXPECT_EQ("", Set("folbTransient", "off"));
+  EXPECT_EQ(FOLB_TRANSIENT_OFF, config_->transient);
+  EXPECT_EQ("", Set("folbTransient", "adapter"));
+  EXPECT_EQ(FOLB_TRANSIENT_ADAPTER, config_->transient);
+  EXPECT_EQ("\"none\" is not accepted", Set("folbTransient", "none"));
+}
+
 TEST_F(ConfigTest, Endpoints)
 {
   EXPECT_EQ("", Set("folbEndpoints", " x @ A:1 * 5 , b:2 ; [0::1]:3 "));

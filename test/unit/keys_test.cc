@@ -23,7 +23,8 @@ TEST(KeyTableTest, IsSortedAndComplete)
       "folbRewrite",       "folbSeed",
       "folbServer",        "folbServerPOAs",
       "folbSlowStart",     "folbSpin",
-      "folbStats",         "folbSubset"};
+      "folbStats",         "folbSubset",
+      "folbTransient"};
   const std::set<std::string> now = {"folbConnectTimeOutPeriod",
                                      "folbEject",
                                      "folbEndpoints",
@@ -33,6 +34,7 @@ TEST(KeyTableTest, IsSortedAndComplete)
                                      "folbKeepAlive",
                                      "folbMaxForwards",
                                      "folbNotExist",
+                                     "folbTransient",
                                      "folbPolicy",
                                      "folbProbeInterval",
                                      "folbRetry",
@@ -80,6 +82,7 @@ TEST(KeyTableTest, Defaults)
       {"folbPolicy", "ic-based"},
       {"folbLoadBalance", "context"},
       {"folbNotExist", "adapter"},
+      {"folbTransient", "adapter"},
       {"folbConnectTimeOutPeriod", "1500"},
       {"folbKeepAlive", "20000"},
       {"folbRetry", "0"},
