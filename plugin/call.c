@@ -312,6 +312,15 @@ static __attribute__((noinline)) void success_slow(struct folb_call *call,
   folb_tried_free(call);
 }
 
+/* Where there is no room calls end all the time: no lock for those either. */
+static __attribute__((noinline)) void success_blocked(struct folb_call *call,
+                                                      uint64_t          now_ms)
+{
+  if (call->state != 0 ||
+      folb_blocked(call->endpoint) != (uint32_t)FOLB_BLOCK_FULL)
+    success_slow(call, now_ms);
+}
+
 static __attribute__((noinline)) void success_timed(struct folb_call *call,
                                                     uint64_t          now_ms)
 {
@@ -321,7 +330,7 @@ static __attribute__((noinline)) void success_timed(struct folb_call *call,
   folb_latency_sample(ep, (double)(now_us - call->begun_us), now_us);
   call->state &= ~(uint32_t)FOLB_ST_TIMED;
   if (FOLB_UNLIKELY((call->state | atomic_load(&ep->blocked)) != 0))
-    success_slow(call, now_ms);
+    success_blocked(call, now_ms);
 }
 
 void folb_call_succeeded(struct folb_call *call, uint64_t now_ms)
@@ -334,7 +343,7 @@ void folb_call_succeeded(struct folb_call *call, uint64_t now_ms)
   if ((call->state & FOLB_ST_TIMED) != 0)
     success_timed(call, now_ms);
   else
-    success_slow(call, now_ms);
+    success_blocked(call, now_ms);
 }
 
 void folb_call_erred(struct folb_call *call, uint64_t now_ms)

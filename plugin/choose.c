@@ -123,8 +123,8 @@ static bool untried(const struct folb_call     *call,
   return (folb_tried(call, ep) & (FOLB_TRIED | FOLB_GONE)) == 0;
 }
 
-static bool may_take(const struct folb_call     *call,
-                     const struct folb_endpoint *ep, uint64_t now_ms)
+bool folb_may_take_locked(const struct folb_call     *call,
+                          const struct folb_endpoint *ep, uint64_t now_ms)
 {
   return ep->address.kind == folb_ref_kind(call->ref) && untried(call, ep) &&
          folb_pickable_locked(call->ref->cluster, ep, now_ms);
@@ -175,14 +175,14 @@ static struct folb_endpoint *by_order(const struct folb_call     *call,
     if (ep == after) {
       past = true;
       same = ep;
-    } else if (!may_take(call, ep, now_ms))
+    } else if (!folb_may_take_locked(call, ep, now_ms))
       continue;
     else if (past || after == NULL)
       return ep;
     else if (first == NULL)
       first = ep;
   }
-  if (first == NULL && same != NULL && may_take(call, same, now_ms))
+  if (first == NULL && same != NULL && folb_may_take_locked(call, same, now_ms))
     return same;
   return first;
 }
@@ -200,6 +200,33 @@ static bool sits_out(const struct folb_endpoint *ep, uint64_t now_ms,
   return share < 1000 && folb_random_locked(ep->engine) % 1000 >= share;
 }
 
+/* What speaks against an endpoint beside others that may be taken: the least
+ * goes first. */
+static unsigned grade(const struct folb_call     *call,
+                      const struct folb_endpoint *ep)
+{
+  return folb_full(ep) && folb_ref_balances(call->ref) ? 1 : 0;
+}
+
+static unsigned least_grade(const struct folb_call     *call,
+                            const struct folb_snapshot *tier, uint64_t now_ms)
+{
+  unsigned least = ~0u;
+  uint32_t i;
+
+  for (i = 0; i < tier->view.n; i++)
+    if (folb_may_take_locked(call, tier->eps[i], now_ms) &&
+        grade(call, tier->eps[i]) < least)
+      least = grade(call, tier->eps[i]);
+  return least;
+}
+
+/* Whether none has anything against it that may be taken. */
+static bool ungraded(const struct folb_call *call)
+{
+  return atomic_load(&call->ref->engine->n_full) == 0;
+}
+
 /* The members the call may take, in the scratch; all of them are looked at
  * once a version only, unless one is in its slow start. */
 static const uint32_t *candidates_locked(const struct folb_call *call,
@@ -212,13 +239,18 @@ static const uint32_t *candidates_locked(const struct folb_call *call,
       atomic_load_explicit(&engine->version, memory_order_relaxed);
   const bool fresh =
       call->n_tried == 0 && tier->kind == (int)folb_ref_kind(call->ref);
-  bool slow = false;
+  const bool plain = ungraded(call);
+  unsigned   least = 0;
+  bool       slow  = false;
 
   *n = tier->view.n;
-  if (fresh && tier->clear_at == version)
+  if (fresh && plain && tier->clear_at == version)
     return tier->all;
+  if (!plain)
+    least = least_grade(call, tier, now_ms);
   for (i = 0, *n = 0; i < tier->view.n; i++) {
-    if (!may_take(call, tier->eps[i], now_ms))
+    if (!folb_may_take_locked(call, tier->eps[i], now_ms) ||
+        (!plain && grade(call, tier->eps[i]) > least))
       continue;
     last = i;
     if (!sits_out(tier->eps[i], now_ms, &slow))
@@ -241,7 +273,8 @@ by_turn(struct folb_call *call, struct folb_snapshot *tier, uint64_t now_ms)
   struct folb_pick_in  in = {0};
 
   /* Its turn has been taken already. */
-  if (call->endpoint != NULL && may_take(call, call->endpoint, now_ms))
+  if (call->endpoint != NULL && !folb_full(call->endpoint) &&
+      folb_may_take_locked(call, call->endpoint, now_ms))
     return call->endpoint;
   /* First, for it uses the scratch too. */
   if (folb_ref_balances(call->ref))
@@ -317,7 +350,7 @@ static struct folb_endpoint *home(struct folb_call     *call,
                                   : by_policy(call, bound, now_ms);
   folb_context_away_locked(context, ep, now_ms);
   if (ep == NULL || ep == bound || (context->preferred == NULL && ep->backup) ||
-      !may_take(call, ep, now_ms))
+      !folb_may_take_locked(call, ep, now_ms))
     return NULL;
   if (ep->health.ejected)
     call->state |= FOLB_ST_VISIT;
@@ -343,16 +376,18 @@ static struct folb_endpoint *by_context(struct folb_call *call, uint64_t now_ms)
     ep = home(call, bound, now_ms);
     if (ep != NULL)
       return ep;
-    if (bound->alias != NULL && may_take(call, bound->alias, now_ms)) {
+    if (bound->alias != NULL &&
+        folb_may_take_locked(call, bound->alias, now_ms)) {
       folb_context_bind_locked(context, bound->alias, now_ms);
       return bound->alias;
     }
-    if (may_take(call, bound, now_ms))
+    if (folb_may_take_locked(call, bound, now_ms))
       return bound;
     if (call->from == NULL)
       call->from = bound;
-    if (context->next != NULL && (may_take(call, context->next, now_ms) ||
-                                  joins_trial(call, context->next)))
+    if (context->next != NULL &&
+        (folb_may_take_locked(call, context->next, now_ms) ||
+         joins_trial(call, context->next)))
       return context->next;
   }
   ep = by_policy(call, call->endpoint != NULL ? call->endpoint : bound, now_ms);
@@ -415,6 +450,20 @@ static bool elsewhere(const struct folb_call     *call,
              atomic_load_explicit(&call->context->bound, memory_order_relaxed);
 }
 
+void folb_taken_locked(struct folb_call *call, struct folb_endpoint *ep,
+                       uint64_t now_ms)
+{
+  call->state &= ~(uint32_t)FOLB_ST_ELSEWHERE;
+  if (elsewhere(call, ep))
+    call->state |= FOLB_ST_ELSEWHERE;
+  if (!call->ref->fixed && ep->health.ejected &&
+      folb_health_usable(&ep->health, now_ms)) {
+    ep->health.trial = true;
+    call->state |= FOLB_ST_TRIAL;
+    folb_version_locked(ep->engine);
+  }
+}
+
 struct folb_endpoint *folb_choose_locked(struct folb_call *call,
                                          uint64_t          now_ms)
 {
@@ -430,16 +479,7 @@ struct folb_endpoint *folb_choose_locked(struct folb_call *call,
         ep->panics++;
     }
   }
-  if (ep == NULL)
-    return NULL;
-  call->state &= ~(uint32_t)FOLB_ST_ELSEWHERE;
-  if (elsewhere(call, ep))
-    call->state |= FOLB_ST_ELSEWHERE;
-  if (!call->ref->fixed && ep->health.ejected &&
-      folb_health_usable(&ep->health, now_ms)) {
-    ep->health.trial = true;
-    call->state |= FOLB_ST_TRIAL;
-    folb_version_locked(ep->engine);
-  }
+  if (ep != NULL)
+    folb_taken_locked(call, ep, now_ms);
   return ep;
 }

@@ -125,6 +125,7 @@ static void endpoint_free_locked(struct folb_endpoint *ep)
   struct folb_engine    *engine = ep->engine;
   struct folb_endpoint **at     = endpoint_bucket(engine, &ep->address);
 
+  folb_endpoint_set_full(ep, false);
   while (*at != ep)
     at = &(*at)->next;
   *at = ep->next;
@@ -170,6 +171,7 @@ static void endpoint_let_go_locked(struct folb_endpoint *ep,
 {
   void *user = atomic_exchange(&ep->user, NULL);
 
+  folb_endpoint_set_full(ep, false);
   if (user == NULL)
     return;
   ep->uses++;
@@ -200,10 +202,13 @@ void folb_endpoint_block_locked(struct folb_endpoint *ep, uint32_t set,
 {
   uint32_t old = folb_blocked(ep);
 
-  if (((old & ~clear) | set) == old)
-    return;
-  atomic_store(&ep->blocked, (old & ~clear) | set);
-  folb_version_locked(ep->engine);
+  /* Only one bit is another's. */
+  while (((old & ~clear) | set) != old)
+    if (atomic_compare_exchange_strong(&ep->blocked, &old,
+                                       (old & ~clear) | set)) {
+      folb_version_locked(ep->engine);
+      return;
+    }
 }
 
 /* After an ejection or avoidance.  in_time: it lasts its time, even if the
@@ -289,6 +294,7 @@ void folb_endpoints_child_locked(struct folb_engine *engine)
 
   for (ep = engine->oldest; ep != NULL; ep = ep->newer) {
     atomic_fetch_sub(&ep->counts[0].begun, folb_endpoint_outstanding(ep));
+    folb_endpoint_set_full(ep, false);
     ep->health.trial = false;
     ep->uses -= ep->probing;
     ep->probing = false;

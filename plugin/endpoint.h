@@ -55,6 +55,8 @@ enum {
   /* By the newest knowledge of its cluster it is no member: a context that is
    * there stays, others try it last. */
   FOLB_BLOCK_OUTDATED = 32,
+  /* The host has no room for another call there: room.c.  Written: anywhere. */
+  FOLB_BLOCK_FULL = 64,
   /* Whatever else is so, no call goes there. */
   FOLB_BLOCK_NEVER =
       FOLB_BLOCK_DRAINED | FOLB_BLOCK_REMOVED | FOLB_BLOCK_OUTSIDE
@@ -127,6 +129,10 @@ struct folb_endpoint {
 static inline uint32_t folb_blocked(const struct folb_endpoint *ep)
 {
   return atomic_load_explicit(&ep->blocked, memory_order_relaxed);
+}
+static inline bool folb_full(const struct folb_endpoint *ep)
+{
+  return (folb_blocked(ep) & FOLB_BLOCK_FULL) != 0;
 }
 
 /* This thread's counters. */

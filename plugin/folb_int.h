@@ -178,6 +178,7 @@ struct folb_engine {
   _Atomic uint64_t version;    /* of who may be picked; written: lock        */
   _Atomic bool     reselect;   /* the subset is to be chosen anew            */
   _Atomic bool     learns;     /* something was learned from servers         */
+  _Atomic uint32_t n_full;     /* endpoints without room                     */
 
   pthread_mutex_t source_lock;
   pthread_mutex_t lock;
@@ -413,7 +414,13 @@ enum folb_managed folb_ref_settle_locked(struct folb_ref    *ref,
 /* Whether a policy or a context may pick it for the cluster. */
 bool folb_pickable_locked(const struct folb_cluster  *cluster,
                           const struct folb_endpoint *ep, uint64_t now_ms);
-/* The next endpoint of the pass, begun, or NULL. */
+/* Whether the policy may pick it for the call, room or not. */
+bool folb_may_take_locked(const struct folb_call     *call,
+                          const struct folb_endpoint *ep, uint64_t now_ms);
+/* What goes with the choice of ep, however it was made. */
+void folb_taken_locked(struct folb_call *call, struct folb_endpoint *ep,
+                       uint64_t now_ms);
+/* The next endpoint of the pass, or NULL. */
 struct folb_endpoint *folb_choose_locked(struct folb_call *call,
                                          uint64_t          now_ms);
 /* Whether there is another candidate without any of the marks. */

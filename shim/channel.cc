@@ -75,12 +75,13 @@ void EndpointRope::filterAndSortAddressList()
 namespace {
 
 // With calls interleaved on one connection nobody waits for a connection.
-int slots_of(const EndpointRope& rope)
+// max_calls: folbMaxCalls.
+int slots_of(const EndpointRope& rope, uint32_t max_calls)
 {
-  return orbParameters::oneCallPerConnection
-             ? int(std::min<CORBA::ULong>(
-                   const_cast<EndpointRope&>(rope).maxStrands(), INT_MAX / 4))
-             : INT_MAX / 4;
+  CORBA::ULong slots = INT_MAX / 4;
+  if (orbParameters::oneCallPerConnection)
+    slots = std::min(slots, const_cast<EndpointRope&>(rope).maxStrands());
+  return int(max_calls ? std::min<CORBA::ULong>(slots, max_calls) : slots);
 }
 
 // Added while a channel is closed: so far below no slot that takers passing by
@@ -115,7 +116,7 @@ void Channel::open(folb_endpoint* endpoint)
       Guard guard(shim_lock);
       home_->hold(endpoint);
       if (!rope_ && made) {
-        slots_ = slots_of(*made);
+        slots_ = slots_of(*made, runtime_.config().max_calls);
         free_.fetch_add(slots_);
         std::swap(rope_, made);
       }

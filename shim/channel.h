@@ -22,8 +22,9 @@ class ServiceContexts;
 // invocation it is. On the stack of the attempt, which is current_attempt.
 struct Attempt {
   enum Reading { nothing, results, forward };
-  ServiceContexts* contexts; // NULL: a probe
-  folb_call*   call;       // NULL: a probe, which ends at until
+  ServiceContexts* contexts; // NULL: a probe, or none of ours
+  folb_call*   call;       // NULL: a probe, which ends at until, or the answer
+                           // of a server that is not managed
   folb_ref*    parent;     // of references in the reply
   Reading      reading;    // what is being unmarshalled
   folb_outcome connect;    // how a connect ended; OK: well, or there was none

@@ -322,6 +322,8 @@ bool Reference::open(const char* target_id)
   forwarded_ = a && a->reading == Attempt::forward;
   if (forwarded_)
     spec.fixed = spec.always = true;
+  else if (a && a->reading == Attempt::results && !a->call)
+    spec.origin = FOLB_ORIGIN_FRESH;
   else if (a && a->reading == Attempt::results) {
     spec.origin   = a->call->flags & FOLB_CALL_LOOKUP ? FOLB_ORIGIN_LOOKUP
                                                       : FOLB_ORIGIN_REPLY;

@@ -157,6 +157,18 @@ bool Identity::call_target(Invocation& invocation, omniIdentity& target)
 
 // ---- references that are not managed
 
+namespace {
+
+// What an answer brings that nobody chose the server of: each reference opens
+// a context of its own.
+struct Unchosen {
+  Attempt     attempt{};
+  const Enter enter{attempt};
+  Unchosen() { attempt.reading = Attempt::results; }
+};
+
+} // namespace
+
 bool Identity::pass(omniCallDescriptor& call, omniIdentity*& to)
 {
   omni::IOP_C_Holder holder(ior_, key(), CORBA::ULong(keysize()), rope_,
@@ -174,11 +186,13 @@ bool Identity::pass(omniCallDescriptor& call, omniIdentity*& to)
                 status == GIOP::LOCATION_FORWARD_PERM;
       mode    = status == GIOP::NEEDS_ADDRESSING_MODE;
       if (status == GIOP::NO_EXCEPTION) {
+        const Unchosen answer;
         call.unmarshalReturnedValues(giop);
         giop.RequestCompleted();
         return true;
       }
       if (status == GIOP::USER_EXCEPTION) {
+        const Unchosen    answer;
         CORBA::String_var id(giop.unmarshalRawString());
         call.userException(giop, &giop, id);
         return true;

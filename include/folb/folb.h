@@ -173,6 +173,30 @@ struct folb_event {
   uint64_t             ms;
 };
 
+/* ---- endpoints without room -------------------------------------------- */
+
+/* The host says when it has no room for another call at an endpoint (all
+ * connections it may have are in use, or folbMaxCalls calls are under way) and
+ * when it has again.  Per-request picks pass a full endpoint over while another
+ * usable one has room; everything else goes there and waits.  It is no failure,
+ * changes nobody's health, and nothing while nobody is full costs more for it.
+ *
+ * A host is to
+ *   1. try to get a connection of call->endpoint;
+ *   2. without one: folb_endpoint_set_full(true), then try again, because one
+ *      may have become free before that; then folb_call_pass_over(), and if
+ *      true go to 1;
+ *   3. else wait at all endpoints of folb_call_waits_at() for the first one
+ *      that has room, and take the call there by folb_call_move();
+ *   4. folb_endpoint_set_full(false) as soon as a connection is free that no
+ *      waiting call takes.
+ *
+ * The last word of several threads stays.  Takes no lock of the engine: it may
+ * be called under any of the host's, and while the caller has an attempt there
+ * or otherwise knows that the endpoint lives.  The child of a fork has room
+ * everywhere. */
+FOLB_API void folb_endpoint_set_full(struct folb_endpoint *ep, bool full);
+
 /* ---- probes ------------------------------------------------------------ */
 
 /* With folbProbeInterval an endpoint that is ejected or avoided gets no trial
@@ -201,8 +225,9 @@ struct folb_own {
 };
 
 enum folb_origin {
-  FOLB_ORIGIN_FRESH = 0, /* string_to_object, an initial reference: a new
-                            context whose endpoint the policy gives          */
+  FOLB_ORIGIN_FRESH = 0, /* string_to_object, an initial reference, an answer
+                            of a server that is not managed: a new context
+                            whose endpoint the policy gives                  */
   FOLB_ORIGIN_REPLY = 1, /* received in the reply of parent at answered      */
   FOLB_ORIGIN_LOOSE = 2, /* an Any, an argument of an upcall: a context at
                             its own first address                            */
@@ -360,6 +385,23 @@ FOLB_API bool folb_call_ejected(const struct folb_call *call, uint64_t now_ms);
  * attempt began and is still one that the reference may be called at: then the
  * call may go on waiting for a connection. */
 FOLB_API bool folb_call_stays(const struct folb_call *call);
+
+/* Nothing of the attempt was sent, for there is no room: true when it is now
+ * one at another endpoint, which has room as far as is known (call->endpoint;
+ * it counts as the same attempt).  False: nowhere else is any, or the call is
+ * bound to where it is. */
+FOLB_API bool folb_call_pass_over(struct folb_call *call, uint64_t now_ms);
+/* Where the call may wait for room: call->endpoint first, then what its policy
+ * could pick instead of it, up to max; returns how many there are.  They live
+ * as long as the call. */
+FOLB_API uint32_t folb_call_waits_at(const struct folb_call *call,
+                                     uint64_t               now_ms,
+                                     struct folb_endpoint **eps, uint32_t max);
+/* The host has found room at ep, which folb_call_waits_at() has returned: the
+ * attempt is one there.  False: ep is not to be used any longer, the attempt is
+ * where it was. */
+FOLB_API bool folb_call_move(struct folb_call *call, struct folb_endpoint *ep,
+                             uint64_t now_ms);
 
 /* How long the connect of the current attempt may take, and what its end by
  * that limit means. */

@@ -40,6 +40,23 @@ TEST_F(Connections, BoundedByMaxGiopConnectionPerServer)
   EXPECT_EQ(2, client.Connects()[cluster["A"].Number()]);
 }
 
+// Ten calls of 50 ms, two at a time.
+TEST_F(Connections, CallsAreBoundedByFolbMaxCalls)
+{
+  Cluster cluster(dir_, 1);
+  for (const char *one_call : {"1", "0"}) {
+    Client client(dir_, Config("ordered", cluster.Endpoints(),
+                               {"ORBfolbMaxCalls=2",
+                                std::string("ORBoneCallPerConnection=") +
+                                    one_call}));
+    client.Open(cluster.Ior());
+    const Calls calls = client.Call("0", "slow", 1, 10, "50");
+    EXPECT_EQ("A=10", calls.text) << one_call;
+    EXPECT_GE(calls.ms, 5 * 50) << one_call;
+    EXPECT_LE(client.Sockets()[cluster["A"].Number()], 2) << one_call;
+  }
+}
+
 TEST_F(Connections, OfReferencesThatAreGoneAreReleased)
 {
   Cluster cluster(dir_, 2);
