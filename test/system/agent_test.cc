@@ -417,6 +417,7 @@ TEST_F(ServerAgent, ABadNameIsRefused)
                           "ORBfolbServerPOAs=a,,b"}) {
     Client client(dir_, {bad});
     EXPECT_TRUE(Has(client.Ask("open " + plain.Ior()), "!")) << bad;
+    EXPECT_EQ("exit 3", client.Self().Wait());
     EXPECT_TRUE(Has(client.Errors(), std::string(bad + 3, strchr(bad, '='))))
         << client.Errors();
   }

@@ -304,6 +304,14 @@ static std::string Begin(Arguments &in)
   return "begun";
 }
 
+// What still runs there uses the references.
+static void JoinAll()
+{
+  StopCalls(true);
+  for (std::future<std::string> &command : background)
+    command.wait();
+}
+
 static std::string Join(Arguments &)
 {
   const std::string answer = background.front().get();
@@ -368,6 +376,7 @@ static int Main(int argc, char **argv)
   }
   for (std::string line; std::getline(std::cin, line) && line != "quit";)
     std::cout << Guarded([&] { return Execute(line); }) << std::endl;
+  JoinAll();
   refs.clear();
   Guarded([] {
     if (!CORBA::is_nil(orb))

@@ -214,6 +214,7 @@ static std::vector<char *> Pointers(Strings &texts)
 void Process::Start(const Options &options)
 {
   Kill();
+  waited_ = false;
   status_.clear();
   buffer_.clear();
   int in[2];
@@ -280,11 +281,6 @@ bool Process::Hear(std::string &line, double ms)
   }
 }
 
-bool Process::Running()
-{
-  return Wait(0) == "running";
-}
-
 void Process::Signal(int signal)
 {
   if (Running())
@@ -307,6 +303,23 @@ void Process::Kill()
 }
 
 std::string Process::Wait(double ms)
+{
+  const std::string status = Poll(ms);
+  waited_                  = waited_ || status != "running";
+  return status;
+}
+
+std::string Process::End(double ms)
+{
+  if (pid_ < 0 || waited_)
+    return "";
+  EndInput();
+  const std::string status = Poll(ms);
+  Kill();
+  return status == "exit 0" ? "" : status;
+}
+
+std::string Process::Poll(double ms)
 {
   if (!status_.empty() || pid_ < 0)
     return status_;

@@ -101,11 +101,18 @@ public:
   void Signal(int signal);   // does not wait
   // "exit 0" or "signal 11"; "running" if it does not end within ms.
   std::string Wait(double ms = 10000);
-  bool        Running();
+  // Closes its input, upon which programs of ours end.  Returns how it ended
+  // unless that was in order, or is known to the test by Kill or Wait; one
+  // that goes on is killed.
+  std::string End(double ms = 20000);
+  bool        Running() { return Poll(0) == "running"; }
   pid_t       Pid() const { return pid_; }
 
 private:
+  std::string Poll(double ms); // Wait of which the test does not know
+
   pid_t       pid_ = -1;
+  bool        waited_ = false; // the test knows status_
   std::string status_;
   Descriptor  in_;
   Descriptor  out_;
@@ -120,13 +127,16 @@ struct Finished {
 Finished RunProgram(const Strings &argv, const Strings &env,
                     double ms = 10000);
 
-// A replica: an omniORB server with a persistent POA with USER_ID.
+// A replica: an omniORB server with a persistent POA with USER_ID.  A test in
+// which it does not end in order fails, unless the test killed it, waited for
+// its end, or had it die in an operation crash.
 class Server
 {
 public:
   // env: not empty, the plug-in is loaded too.
   Server(const TempDir &dir, std::string name, Strings args = {},
          Strings env = {});
+  ~Server();
 
   void Start(); // again, on the same port
   // kill -9.  A connection that was in use a moment ago is not yet looked at
@@ -140,6 +150,7 @@ public:
   std::string Terminate();
   void        Signal(int signal) { process_.Signal(signal); }
   std::string Wait() { return process_.Wait(); }
+  void        EndInput() { process_.EndInput(); }
   // One of the commands of server.cc.
   void        Tell(const std::string &command);
   std::string Ask(const std::string &command);
@@ -174,6 +185,7 @@ class Cluster
 {
 public:
   Cluster(const TempDir &dir, int n, const Strings &args = {});
+  ~Cluster();
   Server            &operator[](const std::string &name);
   std::string        Endpoints() const; // "127.0.0.1:1,127.0.0.1:2"
   std::string        Ior() const { return servers_.front()->Ior(); }
@@ -227,7 +239,9 @@ enum class Load { kPlain, kLoaded, kInactive, kPlugin };
 // after it.  FOLB_TEST_PLUGIN in the environment names another plug-in.
 Strings PluginEnv(const std::string &also = "");
 
-// A program that knows only omniORB; see client.cc for its commands.
+// A program that knows only omniORB; see client.cc for its commands.  A test
+// in which it does not end in order fails, unless the test killed it or waited
+// for its end.
 class Client
 {
 public:

@@ -5,6 +5,7 @@
 #include "harness.h"
 
 #include <csignal>
+#include <gtest/gtest.h>
 #include <cstdlib>
 #include <fstream>
 #include <ostream>
@@ -15,10 +16,10 @@
 
 namespace folbtest {
 
-static std::string Tail(const std::string &file)
+static std::string Tail(const std::string &file, size_t n = 800)
 {
   const std::string text = Contents(file);
-  return text.substr(text.size() > 800 ? text.size() - 800 : 0);
+  return text.substr(text.size() > n ? text.size() - n : 0);
 }
 
 // ---- the plug-in
@@ -57,6 +58,14 @@ Server::Server(const TempDir &dir, std::string name, Strings args, Strings env)
       env_(std::move(env))
 {
   Start();
+}
+
+Server::~Server()
+{
+  const std::string status = process_.End();
+  if (!status.empty() && status != "exit 9")
+    ADD_FAILURE() << "server " << name_ << ": " << status << "; "
+                  << Tail(err_, 20000);
 }
 
 void Server::Start()
@@ -133,6 +142,13 @@ Cluster::Cluster(const TempDir &dir, int n, const Strings &args)
   for (int i = 0; i < n; i++)
     servers_.push_back(std::make_unique<Server>(
         dir, std::string(1, static_cast<char>('A' + i)), args));
+}
+
+Cluster::~Cluster()
+{
+  // Together, so that it takes the time of one.
+  for (const auto &s : servers_)
+    s->EndInput();
 }
 
 Server &Cluster::operator[](const std::string &name)
@@ -258,7 +274,9 @@ Client::Client(const TempDir &dir, const Strings &env, const Strings &args,
 
 Client::~Client()
 {
-  process_.Kill();
+  const std::string status = process_.End();
+  if (!status.empty())
+    ADD_FAILURE() << "client: " << status << "; " << Tail(err_, 20000);
 }
 
 std::string Client::Ask(const std::string &command, double ms)
@@ -267,8 +285,7 @@ std::string Client::Ask(const std::string &command, double ms)
   // One that has ended may have said why.
   process_.Say(command);
   if (!process_.Hear(answer, ms))
-    return "!no-answer to \"" + command.substr(0, 60) + "\": " +
-           process_.Wait(100) + "; " + Tail(err_);
+    return "!no-answer to \"" + command.substr(0, 60) + "\": " + Tail(err_);
   if (answer.find(kOtherwise) == 0 ||
       (command == "api_watch" && answer != "ok"))
     throw std::runtime_error(command + ": " + answer);

@@ -16,7 +16,7 @@
 //   reference ID TYPE        answered by a reference of the persistent POA
 //   object nested|ins        answered by one of the persistent POA
 //                            outer/inner, or of the omniINSPOA ("Ins")
-// SIGTERM ends it by an orderly shutdown.
+// SIGTERM, or the end of its input, ends it by an orderly shutdown.
 #include "echo.hh"
 #include "expected.h"
 
@@ -66,10 +66,23 @@ int Logged(const std::string &operation)
   return n;
 }
 
+// A pipe, closed at one end when the server ends: it waits for operations.
+int ending[2];
+
 void Pause(unsigned ms)
 {
+  pollfd end = {ending[0], POLLIN, 0};
   if (ms > 0)
-    poll(nullptr, 0, static_cast<int>(ms));
+    poll(&end, 1, static_cast<int>(ms));
+}
+
+void End()
+{
+  static std::once_flag once;
+  std::call_once(once, [] {
+    close(ending[1]);
+    orb->shutdown(true);
+  });
 }
 
 char *Me()
@@ -183,6 +196,9 @@ public:
     return echo->whoami();
   }
 };
+
+// The adapter has its own reference to it.
+using Activated = PortableServer::Servant_var<EchoServant>;
 
 EchoServant *servant;
 
@@ -313,7 +329,8 @@ std::string NewObject(const std::string &where)
     manager->activate();
   }
   PortableServer::ObjectId_var oid = PortableServer::string_to_ObjectId("Ins");
-  poa->activate_object_with_id(oid, new EchoServant);
+  Activated made(new EchoServant);
+  poa->activate_object_with_id(oid, made);
   CORBA::Object_var o = poa->id_to_reference(oid);
   return Text(o);
 }
@@ -366,6 +383,7 @@ void ObeyAll()
     }
     std::cout << answer << std::endl;
   }
+  End();
 }
 
 void Publish()
@@ -374,9 +392,10 @@ void Publish()
   PortableServer::POAManager_var manager = root->the_POAManager();
   PortableServer::POA_var child =
       root->create_POA("child", manager, CORBA::PolicyList());
-  PortableServer::ObjectId_var id = root->activate_object(new EchoServant);
+  Activated                    one(new EchoServant), two(new EchoServant);
+  PortableServer::ObjectId_var id      = root->activate_object(one);
   CORBA::Object_var            of_root = root->id_to_reference(id);
-  id                           = child->activate_object(new EchoServant);
+  id                                   = child->activate_object(two);
   CORBA::Object_var of_child   = child->id_to_reference(id);
   std::cout << Text(echo) << " " << Text(of_root) << " " << Text(of_child)
             << std::endl;
@@ -386,12 +405,14 @@ void Publish()
 
 int main(int argc, char **argv)
 {
+  // No lock of stdio is held by the thread that reads, which exit() may want.
+  std::ios::sync_with_stdio(false);
   sigset_t term;
   sigemptyset(&term);
   sigaddset(&term, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &term, nullptr);
   const std::string otherwise = folbtest::OtherwiseLoaded();
-  if (!otherwise.empty()) {
+  if (!otherwise.empty() || pipe2(ending, O_CLOEXEC) != 0) {
     std::cerr << otherwise << std::endl;
     return 4;
   }
@@ -401,7 +422,7 @@ int main(int argc, char **argv)
   std::thread([term] {
     int signal;
     sigwait(&term, &signal);
-    orb->shutdown(true);
+    End();
   }).detach();
   CORBA::Object_var o = orb->resolve_initial_references("RootPOA");
   root                = PortableServer::POA::_narrow(o);
@@ -412,6 +433,5 @@ int main(int argc, char **argv)
   std::thread(ObeyAll).detach();
   orb->run();
   orb->destroy();
-  std::cout.flush();
-  _exit(0);
+  return 0;
 }
