@@ -96,14 +96,20 @@ folb_raiser ask_who_raised(Lease& lease, folb_exception raised,
   folb_exception again = FOLB_EXC_OTHER;
   folb_answer answer = ask(lease.giop(), question, attempt, again);
   const bool  anew   = answer == FOLB_ANSWER_CLOSED;
-  if (anew)
+  // A server that ends closes its connections before its listener: a new one
+  // may still reach it, and ends too. Nothing tells when that is over.
+  for (unsigned ms = 0; answer == FOLB_ANSWER_CLOSED && now_ms() < until;
+       ms = std::min(2 * ms + 1, 200u)) {
+    omni_thread::sleep(0, ms * 1000000ul);
     try {
       lease.renew(question);
-      answer = ask(lease.giop(), question, attempt, again);
     }
     catch (const CORBA::SystemException&) { // no connection
       return FOLB_RAISER_UNKNOWN;
     }
+    attempt.connect = FOLB_OUTCOME_OK;
+    answer          = ask(lease.giop(), question, attempt, again);
+  }
   lease.giop().calldescriptor(call);
   return folb_answer_raiser(raised, answer, again, anew);
 }

@@ -166,9 +166,26 @@ TEST_F(Refusals, AConnectionThatEndsIsAskedAnew)
           },
           Discards()));
       EXPECT_EQ(row.next, Call(bad) == "good=1") << row.what << " " << how;
-      EXPECT_EQ(2u, bad.Connections());
+      EXPECT_LE(2u, bad.Connections());
       EXPECT_EQ(1u, bad.Count("whoami"));
     }
+}
+
+// As a server that ends does, whose listener lives longer than its connections.
+TEST_F(Refusals, NewConnectionsThatEndAreFollowedByOthers)
+{
+  FakeServer *self = nullptr;
+  int         asked = 0;
+  FakeServer  bad(When(
+      [&](const GiopRequest &, size_t) -> Reaction {
+        if (++asked == 3)
+          self->StopListening();
+        return {{}, Reaction::kClose};
+      },
+      Discards()));
+  self = &bad;
+  EXPECT_EQ("good=1", Call(bad));
+  EXPECT_EQ(3u, bad.Connections());
 }
 
 TEST_F(Refusals, AServerThatHasGoneMeanwhileRefusedIt)
