@@ -120,7 +120,14 @@ bool folb_another_locked(const struct folb_call *call, unsigned marks,
 static bool untried(const struct folb_call     *call,
                     const struct folb_endpoint *ep)
 {
-  return (folb_tried(call, ep) & (FOLB_TRIED | FOLB_GONE)) == 0;
+  return (folb_tried(call, ep) & FOLB_OUT) == 0;
+}
+
+/* The call has left its queue, and so may come back once. */
+static bool only_left(const struct folb_call     *call,
+                      const struct folb_endpoint *ep)
+{
+  return (folb_tried(call, ep) & FOLB_OUT) == FOLB_LEFT;
 }
 
 bool folb_may_take_locked(const struct folb_call     *call,
@@ -383,6 +390,14 @@ static struct folb_endpoint *by_context(struct folb_call *call, uint64_t now_ms)
     }
     if (folb_may_take_locked(call, bound, now_ms))
       return bound;
+    /* Its connections are busy, no more: the context stays there. */
+    if ((call->state & FOLB_ST_QUEUED) != 0 && only_left(call, bound) &&
+        folb_pickable_locked(context->cluster, bound, now_ms)) {
+      ep = by_policy(call, bound, now_ms);
+      if (ep != NULL)
+        call->state |= FOLB_ST_VISIT;
+      return ep;
+    }
     if (call->from == NULL)
       call->from = bound;
     if (context->next != NULL &&
@@ -400,14 +415,18 @@ static struct folb_endpoint *by_context(struct folb_call *call, uint64_t now_ms)
   return ep;
 }
 
-/* Own addresses that are no members, then what is ejected. */
+/* Own addresses that are no members, then what is ejected, then what the call
+ * waited for in vain. */
 static struct folb_endpoint *last_resort(const struct folb_call *call,
                                          uint64_t                now_ms)
 {
   struct walk           w = walk_of(call);
-  struct folb_endpoint *ep, *soonest = NULL;
+  struct folb_endpoint *ep, *soonest = NULL, *left = NULL;
 
   while ((ep = walk_next(&w)) != NULL) {
+    if (only_left(call, ep) &&
+        (left == NULL || ep->health.until_ms < left->health.until_ms))
+      left = ep;
     if (!untried(call, ep))
       continue;
     if (folb_health_usable(&ep->health, now_ms)) {
@@ -418,7 +437,7 @@ static struct folb_endpoint *last_resort(const struct folb_call *call,
       soonest = ep;
     }
   }
-  return soonest;
+  return soonest != NULL ? soonest : left;
 }
 
 /* The last one that worked, then the reference's order. */
@@ -432,6 +451,9 @@ static struct folb_endpoint *by_fixed(const struct folb_call *call)
     return ref->own[last].ep;
   for (i = 0; i < ref->n_own; i++)
     if (untried(call, ref->own[i].ep))
+      return ref->own[i].ep;
+  for (i = 0; i < ref->n_own; i++)
+    if (only_left(call, ref->own[i].ep))
       return ref->own[i].ep;
   return NULL;
 }

@@ -209,11 +209,26 @@ static bool was_sent(enum folb_outcome outcome)
   case FOLB_OUTCOME_CONNECT_CUT:
   case FOLB_OUTCOME_NO_RESOURCES:
   case FOLB_OUTCOME_EJECTED_MEANWHILE:
+  case FOLB_OUTCOME_QUEUE_LEFT:
   case FOLB_OUTCOME_DEADLINE_CONNECT:
     return false;
   default:
     return true;
   }
+}
+
+/* A wait is no attempt, and one connection too many no failed one. */
+static bool left_only(enum folb_outcome outcome)
+{
+  return outcome == FOLB_OUTCOME_EJECTED_MEANWHILE ||
+         outcome == FOLB_OUTCOME_QUEUE_LEFT || outcome == FOLB_OUTCOME_FULL;
+}
+
+/* What the peer may do at any time. */
+static bool closed_in_order(enum folb_outcome outcome)
+{
+  return outcome == FOLB_OUTCOME_REUSED_CLOSED ||
+         outcome == FOLB_OUTCOME_NEW_CLOSED || outcome == FOLB_OUTCOME_FULL;
 }
 
 /* Whether to send it again is a matter of the retry budget.  Not when it was
@@ -223,7 +238,8 @@ static bool was_sent(enum folb_outcome outcome)
 static bool by_budget(const struct folb_call *call, enum folb_outcome outcome)
 {
   return call->ref->engine->config->budget_percent != FOLB_OFF &&
-         was_sent(outcome) && outcome != FOLB_OUTCOME_REPLY_OBJECT &&
+         was_sent(outcome) && !closed_in_order(outcome) &&
+         outcome != FOLB_OUTCOME_REPLY_OBJECT &&
          call->slept_ms == 0;
 }
 
@@ -283,7 +299,11 @@ enum folb_action folb_call_failed(struct folb_call *call,
   folb_lock(engine);
   verdict = folb_verdict_of(outcome, resend,
                             (folb_tried(call, failed) & FOLB_SAMED) != 0);
-  marks   = FOLB_TRIED;
+  marks   = left_only(outcome) && (folb_tried(call, failed) & FOLB_LEFT) == 0
+                ? FOLB_LEFT
+                : FOLB_TRIED;
+  if (outcome == FOLB_OUTCOME_QUEUE_LEFT)
+    call->state |= FOLB_ST_QUEUED;
   if (!noted)
     marks |=
         failure_effect_locked(call, verdict.effect, outcome, now_ms, &out);
@@ -300,7 +320,8 @@ enum folb_action folb_call_failed(struct folb_call *call,
   if (outcome == FOLB_OUTCOME_UNUSABLE && call->attempts != 0)
     call->attempts--;
   if (action == FOLB_ACTION_NEXT &&
-      (outcome == FOLB_OUTCOME_LOST_REUSED || outcome == FOLB_OUTCOME_LOST_NEW))
+      (outcome == FOLB_OUTCOME_LOST_REUSED ||
+       outcome == FOLB_OUTCOME_LOST_NEW || outcome == FOLB_OUTCOME_LOST_FULL))
     call->state |= FOLB_ST_RESENT;
   if (action == FOLB_ACTION_SAME) {
     /* Not when it was ejected meanwhile, but then it may have its turn among
@@ -355,7 +376,7 @@ enum folb_status folb_call_resume(struct folb_call *call, uint64_t now_ms)
   struct folb_endpoint *ep;
 
   folb_lock(engine);
-  folb_tried_clear(call, FOLB_TRIED);
+  folb_tried_clear(call, FOLB_TRIED | FOLB_LEFT);
   call->state &= ~(uint32_t)FOLB_ST_SLEEPING;
   call->endpoint = NULL; /* a pass begins where the context is */
   ep             = folb_choose_locked(call, now_ms);
@@ -398,8 +419,7 @@ bool folb_call_ejected(const struct folb_call *call, uint64_t now_ms)
     return false;
   folb_lock(engine);
   better = !folb_health_usable(&ep->health, now_ms) &&
-           folb_another_locked(call, FOLB_TRIED | FOLB_GONE, true, true,
-                               now_ms);
+           folb_another_locked(call, FOLB_OUT, true, true, now_ms);
   folb_unlock(engine);
   return better;
 }
@@ -431,13 +451,12 @@ struct folb_cap folb_call_cap(const struct folb_call *call, uint64_t now_ms,
   struct folb_engine       *engine = call->ref->engine;
   const struct folb_config *config = engine->config;
   struct folb_cap cap = {UINT64_MAX, FOLB_OUTCOME_CONNECT_FAILED, false};
-  const unsigned            out    = FOLB_TRIED | FOLB_GONE;
   uint32_t                  ours   = config->connect_ms;
   bool                      another, usable;
 
   folb_lock(engine);
-  another = folb_another_locked(call, out, false, true, now_ms);
-  usable  = another && folb_another_locked(call, out, true, true, now_ms);
+  another = folb_another_locked(call, FOLB_OUT, false, true, now_ms);
+  usable  = another && folb_another_locked(call, FOLB_OUT, true, true, now_ms);
   folb_unlock(engine);
   if (!config->connect_set && !another)
     ours = LAST_CONNECT_MS;

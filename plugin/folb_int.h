@@ -436,7 +436,10 @@ enum {
   FOLB_SAMED = 2, /* given a second connection                               */
   FOLB_GONE  = 4, /* not to be tried again in this invocation                */
   FOLB_SHUN  = 8, /* to be avoided once another one has answered             */
-  FOLB_MARKS = 15
+  FOLB_LEFT  = 16, /* in this pass, before anything was tried there: the last
+                      that is taken again                                   */
+  FOLB_OUT   = FOLB_TRIED | FOLB_GONE | FOLB_LEFT, /* not in the order       */
+  FOLB_MARKS = 31
 };
 unsigned folb_tried(const struct folb_call     *call,
                     const struct folb_endpoint *ep);
@@ -459,7 +462,8 @@ enum {
   FOLB_ST_SHUNS     = 64,
   FOLB_ST_NOTED     = 128, /* the effect of its failure has been applied     */
   FOLB_ST_VISIT     = 256, /* tries an endpoint its context is not to go to  */
-  FOLB_ST_TIMED     = 512  /* begun_us is when the attempt began             */
+  FOLB_ST_TIMED     = 512, /* begun_us is when the attempt began             */
+  FOLB_ST_QUEUED    = 1024 /* has left a queue in which others may wait      */
 };
 
 /* The attempt that begins is timed; a LocateRequest is not. */

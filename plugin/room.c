@@ -121,6 +121,22 @@ uint32_t folb_call_waits_at(const struct folb_call *call, uint64_t now_ms,
   return n;
 }
 
+uint64_t folb_call_wait_until(const struct folb_call *call, uint64_t now_ms)
+{
+  struct folb_engine *engine = call->ref->engine;
+  bool                half;
+
+  if (call->deadline_ms == 0)
+    return UINT64_MAX;
+  if (now_ms >= call->deadline_ms)
+    return call->deadline_ms;
+  folb_lock(engine);
+  half = !roams_locked(call) &&
+         folb_another_locked(call, FOLB_OUT, true, true, now_ms);
+  folb_unlock(engine);
+  return half ? now_ms + (call->deadline_ms - now_ms) / 2 : call->deadline_ms;
+}
+
 bool folb_call_move(struct folb_call *call, struct folb_endpoint *ep,
                     uint64_t now_ms)
 {

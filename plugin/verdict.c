@@ -26,8 +26,12 @@ static const struct row rows[FOLB_OUTCOME_COUNT] = {
     [FOLB_OUTCOME_CONNECT_CUT]       = ALWAYS(NEXT, AVOID),
     [FOLB_OUTCOME_NO_RESOURCES]      = ALWAYS(NEXT, NONE),
     [FOLB_OUTCOME_EJECTED_MEANWHILE] = ALWAYS(NEXT, NONE),
+    [FOLB_OUTCOME_QUEUE_LEFT]        = ALWAYS(NEXT, NONE),
+    /* A limit is no failure. */
+    [FOLB_OUTCOME_FULL] = ALWAYS(NEXT, NONE),
     /* The server may have closed an idle connection: its right. */
     [FOLB_OUTCOME_REUSED_NO]       = ROW(SAME, SAME, NEXT, NONE),
+    [FOLB_OUTCOME_REUSED_CLOSED]   = ROW(SAME, SAME, NEXT, NONE),
     [FOLB_OUTCOME_NEW_NO]          = ALWAYS(NEXT, EJECT),
     [FOLB_OUTCOME_NEW_CLOSED]      = ALWAYS(NEXT, AVOID),
     [FOLB_OUTCOME_REPLY_TRANSIENT] = ALWAYS(NEXT, NONE),
@@ -37,6 +41,7 @@ static const struct row rows[FOLB_OUTCOME_COUNT] = {
     /* It may have been executed. */
     [FOLB_OUTCOME_LOST_REUSED] = ROW(RAISE, NEXT, RAISE, AVOID),
     [FOLB_OUTCOME_LOST_NEW]    = ROW(RAISE, NEXT, RAISE, EJECT),
+    [FOLB_OUTCOME_LOST_FULL]   = ROW(RAISE, NEXT, RAISE, NONE),
     /* Slow is not dead, unless nothing but the connect took the time. */
     [FOLB_OUTCOME_STALLED]          = ALWAYS(RAISE, NONE),
     [FOLB_OUTCOME_DEADLINE]         = ALWAYS(RAISE, NONE),
@@ -51,6 +56,10 @@ static const char *const outcome_text[FOLB_OUTCOME_COUNT] = {
     [FOLB_OUTCOME_CONNECT_CUT]       = "connect cut short",
     [FOLB_OUTCOME_NO_RESOURCES]      = "no local resources",
     [FOLB_OUTCOME_EJECTED_MEANWHILE] = "ejected meanwhile",
+    [FOLB_OUTCOME_QUEUE_LEFT]        = "no connection was free",
+    [FOLB_OUTCOME_FULL]              = "takes no more connections",
+    [FOLB_OUTCOME_REUSED_CLOSED]     = "pooled connection closed in order",
+    [FOLB_OUTCOME_LOST_FULL] = "takes no more connections, lost in the call",
     [FOLB_OUTCOME_REUSED_NO]         = "pooled connection lost, COMPLETED_NO",
     [FOLB_OUTCOME_NEW_NO]            = "new connection lost, COMPLETED_NO",
     [FOLB_OUTCOME_NEW_CLOSED]        = "new connection closed in order",

@@ -76,24 +76,26 @@ namespace {
 
 // With calls interleaved on one connection nobody waits for a connection.
 // max_calls: folbMaxCalls.
-int slots_of(const EndpointRope& rope, uint32_t max_calls)
+uint32_t slots_of(const EndpointRope& rope, uint32_t max_calls)
 {
-  CORBA::ULong slots = INT_MAX / 4;
+  uint32_t slots = INT_MAX;
   if (orbParameters::oneCallPerConnection)
-    slots = std::min(slots, const_cast<EndpointRope&>(rope).maxStrands());
-  return int(max_calls ? std::min<CORBA::ULong>(slots, max_calls) : slots);
+    slots = std::min<uint32_t>(slots,
+                               const_cast<EndpointRope&>(rope).maxStrands());
+  return max_calls ? std::min(slots, max_calls) : slots;
 }
 
-// Added while a channel is closed: so far below no slot that takers passing by
-// do not matter.
-constexpr int closed_slots = INT_MIN / 2;
+// How long a limit of the peer's connections is kept to, and how lately others
+// must have been used for their number to be taken for one.
+constexpr uint64_t limit_ms  = 30000;
+constexpr uint64_t lately_ms = 10000;
 
 } // namespace
 
 Channel::Channel(Runtime& runtime, EndpointChannels& home,
                  CORBA::ULong ior_flags, AddressList ways, std::string key)
     : runtime_(runtime), ior_flags_(ior_flags), ways_(std::move(ways)),
-      key_(std::move(key)), free_(closed_slots), home_(&home)
+      key_(std::move(key)), home_(&home)
 {
 }
 
@@ -115,15 +117,10 @@ void Channel::open(folb_endpoint* endpoint)
     {
       Guard guard(shim_lock);
       home_->hold(endpoint);
-      if (!rope_ && made) {
-        slots_ = slots_of(*made, runtime_.config().max_calls);
-        free_.fetch_add(slots_);
+      if (!rope_)
         std::swap(rope_, made);
-      }
       if (rope_) {
-        if (!open_)
-          free_.fetch_sub(closed_slots);
-        open_ = true;
+        slots_.open(slots_of(*rope_, runtime_.config().max_calls));
         break;
       }
     }
@@ -132,20 +129,6 @@ void Channel::open(folb_endpoint* endpoint)
   }
   if (made)
     made->decrRefCount();
-}
-
-void Channel::close()
-{
-  if (!open_)
-    return;
-  open_ = false;
-  free_.fetch_add(closed_slots);
-  free_again_.broadcast();
-}
-
-bool Channel::idle() const
-{
-  return !open_ && free_.load() == slots_ + closed_slots;
 }
 
 void Channel::release()
@@ -206,7 +189,7 @@ omni::GIOP_C& Channel::acquire_checked(omni::GIOP_C&  first,
       return unopened(*giop);
     if (!orbParameters::oneCallPerConnection && shared(strand))
       return *giop;
-    if (!fresh_only && connection->peek() == Connection::Peer::alive) {
+    if (!fresh_only && connection->good()) {
       connection->used(request.now, runtime_.idle_check_ms());
       return *giop;
     }
@@ -218,49 +201,58 @@ omni::GIOP_C& Channel::acquire_checked(omni::GIOP_C&  first,
   }
 }
 
-void Channel::wake_one()
+bool Channel::take_slot(folb_endpoint* endpoint, uint64_t until,
+                        const std::atomic<bool>& stop)
 {
-  Guard guard(shim_lock);
-  free_again_.signal();
+  while (!slots_.try_take()) {
+    open(endpoint);
+    const Slots::Want want{&slots_, endpoint};
+    size_t            got;
+    const Slots::End  end = Slots::wait(&want, 1, nullptr, until, stop, got);
+    if (end != Slots::End::dismissed)
+      return end == Slots::End::granted;
+  }
+  return true;
 }
 
-folb_outcome Channel::wait_for_slot(folb_endpoint*           endpoint,
-                                    const folb_call*         call,
-                                    uint64_t                 deadline,
-                                    const std::atomic<bool>& abandoned)
+// A connection that is reset, or lost without a word, tells that the peer may
+// have lost all of them.
+folb_outcome Channel::ended(folb_outcome outcome, bool orderly)
 {
-  std::unique_lock<Mutex> lock(shim_lock);
-  const uint64_t          ejections = ejections_;
-  folb_outcome            outcome;
-  waiting_.fetch_add(1, std::memory_order_seq_cst);
-  // Everything that ends the wait is looked at before each sleep: it may have
-  // been so before the lock was taken. An ejection comes here after the
-  // engine knows of it.
-  for (bool in_time = true, first = true;; first = false) {
-    if (ejections_ != ejections || abandoned.load() ||
-        (first && call && folb_call_ejected(call, now_ms())))
-      outcome = FOLB_OUTCOME_EJECTED_MEANWHILE;
-    else if (try_slot())
-      outcome = FOLB_OUTCOME_OK;
-    else if (!open_) {
-      lock.unlock();
-      open(endpoint);
-      lock.lock();
-      continue;
-    }
-    else if (!in_time)
-      outcome = FOLB_OUTCOME_DEADLINE;
-    else {
-      in_time = free_again_.wait(deadline);
-      continue;
-    }
+  switch (outcome) {
+  case FOLB_OUTCOME_NEW_NO:
+  case FOLB_OUTCOME_NEW_CLOSED:
+    return limit() ? FOLB_OUTCOME_FULL : outcome;
+  case FOLB_OUTCOME_LOST_NEW:
+    if (limit())
+      return FOLB_OUTCOME_LOST_FULL;
     break;
+  case FOLB_OUTCOME_REUSED_NO:
+    if (orderly)
+      return FOLB_OUTCOME_REUSED_CLOSED;
+    break;
+  case FOLB_OUTCOME_LOST_REUSED:
+    break;
+  default:
+    return outcome;
   }
-  waiting_.fetch_sub(1, std::memory_order_seq_cst);
-  // A signal that came for us although we leave belongs to the next one.
-  if (outcome != FOLB_OUTCOME_OK)
-    free_again_.signal();
+  Connection::distrust_all(*this);
   return outcome;
+}
+
+bool Channel::limit()
+{
+  if (!orbParameters::oneCallPerConnection)
+    return false; // slots are no connections
+  const uint64_t now = now_ms();
+  const uint32_t n   = Connection::answered_since(
+      *this, now - std::min(now, lately_ms), runtime_.idle_check_ms());
+  if (n == 0)
+    return false;
+  slots_.limit(n, now + limit_ms);
+  log(FOLB_LOG_STATE, "%s takes no more than %u connections",
+      ways_.front()->address(), n);
+  return true;
 }
 
 void Channel::know(const IOP::TaggedProfile& profile)
@@ -275,9 +267,7 @@ void Channel::after_fork_in_child()
 {
   if (rope_)
     rope_->abandon();
-  free_again_.reset();
-  waiting_.store(0);
-  free_.store(slots_ + (open_ ? 0 : closed_slots));
+  slots_.reset();
 }
 
 // ---- EndpointChannels
@@ -350,7 +340,7 @@ bool EndpointChannels::let_go()
   if (--holders_)
     return false;
   for (Channel* c = first_; c; c = c->next_)
-    c->close();
+    c->slots_.close();
   return true;
 }
 
@@ -359,11 +349,10 @@ bool EndpointChannels::collect(bool all, std::vector<EndpointRope*>& ropes)
   bool done = true;
   for (Channel** at = &first_; *at;) {
     Channel& c = **at;
-    if (c.rope_ && c.idle() && (all || c.rope_->unconnected())) {
+    if (c.rope_ && c.slots_.idle() && (all || c.rope_->unconnected())) {
       ropes.push_back(c.rope_);
       c.rope_ = nullptr;
-      c.free_.fetch_sub(c.slots_);
-      c.slots_ = 0;
+      c.slots_.clear();
     }
     done &= !c.rope_;
     if (c.rope_ || c.refs_) {
@@ -394,14 +383,13 @@ void EndpointChannels::orphan()
 void EndpointChannels::fail_waiters()
 {
   for (Channel* c = first_; c; c = c->next_)
-    ++c->ejections_;
-  wake_waiters();
+    c->slots_.dismiss();
 }
 
 void EndpointChannels::wake_waiters()
 {
   for (Channel* c = first_; c; c = c->next_)
-    c->free_again_.broadcast();
+    c->slots_.wake();
 }
 
 void EndpointChannels::after_fork_in_child()

@@ -11,6 +11,7 @@
 #include "connection.h"
 #include "orb.h"
 #include "runtime.h"
+#include "slots.h"
 
 namespace omnifolb {
 
@@ -121,24 +122,15 @@ class Channel {
     uint64_t            now;
   };
 
-  // A slot is the right to one connection. deadline: UINT64_MAX = none;
-  // abandoned: set, and followed by Runtime::wake_all(), when nobody is to
-  // wait any longer. call: NULL for a probe. OK, DEADLINE or
-  // EJECTED_MEANWHILE.
-  folb_outcome take_slot(folb_endpoint* endpoint, const folb_call* call,
-                         uint64_t deadline, const std::atomic<bool>& abandoned)
-  {
-    return try_slot() ? FOLB_OUTCOME_OK
-                      : wait_for_slot(endpoint, call, deadline, abandoned);
-  }
-  void give_slot()
-  {
-    // Pairs with wait_for_slot(): either we see its waiting_, or it sees our
-    // slot; both are sequentially consistent.
-    free_.fetch_add(1, std::memory_order_seq_cst);
-    if (__builtin_expect(waiting_.load(std::memory_order_seq_cst) > 0, 0))
-      wake_one();
-  }
+  // One slot for each connection the ORB may open: a call that has one finds a
+  // connection without waiting in the core, where nobody could wake it.
+  Slots& slots() { return slots_; }
+  // Lets slots be taken.
+  void open(folb_endpoint* endpoint);
+  // A slot for a probe, waited for. False: none until then, or stop was set
+  // and followed by Runtime::wake_all().
+  bool take_slot(folb_endpoint* endpoint, uint64_t until,
+                 const std::atomic<bool>& stop);
 
   // With a slot: a connection whose peer is there, or one that will be opened
   // by the first send. fresh_only: never one that was used before.
@@ -162,6 +154,9 @@ class Channel {
 
   // Ends the connections: calls that use them fail, later ones connect anew.
   void disconnect();
+  // An attempt has lost its connection: what that tells of the others, and
+  // what the outcome is by them.
+  folb_outcome ended(folb_outcome outcome, bool orderly);
 
  private:
   friend class EndpointAddress;
@@ -173,34 +168,21 @@ class Channel {
   ~Channel() = default;
 
   EndpointRope* make_rope();
-  // Lets slots be taken.
-  void open(folb_endpoint* endpoint);
-  // No slot is on offer any more. Under shim_lock.
-  void close();
-  // Closed, and nobody has a slot.
-  bool idle() const;
   void after_fork_in_child();
 
-  bool try_slot()
-  {
-    if (free_.fetch_sub(1, std::memory_order_acquire) > 0)
-      return true;
-    free_.fetch_add(1, std::memory_order_relaxed);
-    return false;
-  }
   omni::GIOP_C& acquire_any(const Request& request)
   {
     return static_cast<omni::GIOP_C&>(*rope_->acquireClient(
         request.ior, request.key, request.key_size, request.call));
   }
+  // The peer has ended a new connection before its first reply: for a while no
+  // more are made than it has answered on lately. False: it has on none, so
+  // that this is no limit.
+  bool limit();
   // Of a connection that the first send opens.
   omni::GIOP_C& unopened(omni::GIOP_C& giop) const;
   omni::GIOP_C& acquire_checked(omni::GIOP_C& giop, const Request& request,
                                 bool fresh_only);
-  folb_outcome  wait_for_slot(folb_endpoint* endpoint, const folb_call* call,
-                              uint64_t                 deadline,
-                              const std::atomic<bool>& abandoned);
-  void          wake_one();
   omni::giopActiveConnection* connect(CORBA::ULong strand_flags,
                                       bool&        timed_out);
   omni::giopActiveConnection* try_addresses(const AddressList& addresses,
@@ -216,19 +198,11 @@ class Channel {
   AddressList   ways_; // constant
   std::string   key_;
   EndpointRope* rope_  = nullptr; // there while anybody has a slot
-  int           slots_ = 0;       // of the rope
+  Slots         slots_;
 
-  // One slot for each connection the ORB may open: whoever has one finds a
-  // connection without waiting in the core, where nobody could wake it.
-  alignas(64) std::atomic<int> free_;
-  std::atomic<int> waiting_{0};
-
-  // Under shim_lock, as is any change of rope_ and slots_.
+  // Under shim_lock, as is any change of rope_.
   EndpointChannels* home_; // NULL: its runtime is gone
-  bool        open_ = false;
   unsigned    refs_ = 0;
-  Signal      free_again_;
-  uint64_t    ejections_ = 0;
   std::string last_good_; // address that was connected to last
   std::string profile_;   // octets of the last known one; "": none
   Channel*    next_ = nullptr; // of home_

@@ -233,7 +233,7 @@ omni::giopActiveConnection* Channel::connect(CORBA::ULong strand_flags,
   if (!list.empty()) {
     prefer_last_good(list);
     if (auto* c = try_addresses(list, cap, strand_flags, attempt))
-      return new Connection(c, runtime_.config().keep_alive_ms);
+      return new Connection(*this, c, runtime_.config().keep_alive_ms);
   }
   else if (late) {
     attempt.timed_out = true;

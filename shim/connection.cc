@@ -35,9 +35,10 @@ bool is_close_connection(const unsigned char* octets, ssize_t size)
 
 } // namespace
 
-Connection::Connection(omni::giopActiveConnection* real,
+Connection::Connection(const Channel&              owner,
+                       omni::giopActiveConnection* real,
                        uint32_t                    keep_alive_ms)
-    : active_(*real), real_(real->getConnection()),
+    : owner_(owner), active_(*real), real_(real->getConnection()),
       keep_alive_ms_(keep_alive_ms)
 {
   if (auto* holder = dynamic_cast<omni::SocketHolder*>(&real_)) {
@@ -74,6 +75,29 @@ void Connection::abandon_all()
   first_ = nullptr;
 }
 
+void Connection::distrust_all(const Channel& owner)
+{
+  Guard guard(shim_lock);
+  for (Connection* c = first_; c; c = c->next_)
+    if (&c->owner_ == &owner) {
+      c->distrusted_.store(true, std::memory_order_relaxed);
+      c->peek_after_.store(0, std::memory_order_relaxed);
+    }
+}
+
+uint32_t Connection::answered_since(const Channel& owner, uint64_t since,
+                                    uint64_t idle_check_ms)
+{
+  uint32_t n = 0;
+  Guard    guard(shim_lock);
+  for (Connection* c = first_; c; c = c->next_)
+    n += &c->owner_ == &owner && c->answered_.load(std::memory_order_relaxed) &&
+         c->peek_after_.load(std::memory_order_relaxed) >=
+             since + idle_check_ms &&
+         !c->hung_up();
+  return n;
+}
+
 // Probes from a quarter of the time on, so that one lost probe does not end
 // a connection; TCP_USER_TIMEOUT gives the exact limit, also for octets that
 // are not acknowledged. The kernel counts keep-alive times in seconds.
@@ -105,10 +129,13 @@ Connection::Peer Connection::peek() const
     return errno == EAGAIN || errno == EINTR ? Peer::alive : Peer::dead;
   if (tcp_ && is_close_connection(octets, n))
     return Peer::closed;
+  return hung_up() ? Peer::dead : Peer::alive;
+}
+
+bool Connection::hung_up() const
+{
   pollfd p = {fd_, POLLRDHUP, 0};
-  if (poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)))
-    return Peer::dead;
-  return Peer::alive;
+  return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
 
 omni::giopActiveCollection* Connection::registerMonitor()
@@ -127,8 +154,10 @@ int Connection::Send(void* buf, size_t size, const omni_time_t& deadline)
 int Connection::Recv(void* buf, size_t size, const omni_time_t& deadline)
 {
   int n = real_.Recv(buf, size, deadline);
-  if (__builtin_expect(n < 0, 0))
+  if (__builtin_expect(n <= 0, 0))
     look_for_stall(false);
+  else
+    answered_.store(true, std::memory_order_relaxed);
   return n;
 }
 

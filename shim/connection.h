@@ -10,18 +10,27 @@
 
 namespace omnifolb {
 
+class Channel;
+
 class Connection final : public omni::giopConnection,
                          public omni::giopActiveConnection {
  public:
   // Takes over real, and sets keep-alive options on a TCP socket.
   // keep_alive_ms: FOLB_OFF = none.
-  Connection(omni::giopActiveConnection* real, uint32_t keep_alive_ms);
+  Connection(const Channel& owner, omni::giopActiveConnection* real,
+             uint32_t keep_alive_ms);
 
   enum class Peer { alive, dead, closed }; // closed: orderly, by the peer
 
   // Looks, without reading, whether the peer has gone. Only while no other
   // call uses the connection: what is pending could be another's reply.
   Peer peek() const;
+  // Whether it may be used once more, on the same condition.
+  bool good() const
+  {
+    return !distrusted_.load(std::memory_order_relaxed) &&
+           peek() == Peer::alive;
+  }
 
   // True when a use at that time must peek() first.
   bool due(uint64_t now) const
@@ -35,6 +44,13 @@ class Connection final : public omni::giopConnection,
   // The connection broke while the peer's host still acknowledged: it read
   // nothing for folbKeepAlive.
   bool stalled() const { return stalled_.load(std::memory_order_relaxed); }
+
+  // No connection that the channel has now is good any longer.
+  static void distrust_all(const Channel& owner);
+  // How many connections of the channel are there that have had a reply and
+  // were used since.
+  static uint32_t answered_since(const Channel& owner, uint64_t since,
+                                 uint64_t idle_check_ms);
 
   // In the child of a fork: closes the descriptors, without a word to the
   // peers, whose connections are the parent's. Nothing of them may be used or
@@ -67,9 +83,11 @@ class Connection final : public omni::giopConnection,
 
  private:
   ~Connection() override;
+  bool hung_up() const;
   void set_keep_alive() const;
   __attribute__((noinline)) void look_for_stall(bool sending);
 
+  const Channel&              owner_; // to be compared only: it may be gone
   omni::giopActiveConnection& active_;
   omni::giopConnection&       real_;
   int                         fd_  = -1; // -1: a transport without socket
@@ -77,6 +95,8 @@ class Connection final : public omni::giopConnection,
   uint32_t                    keep_alive_ms_;
   std::atomic<uint64_t>       peek_after_{0};
   std::atomic<bool>           stalled_{false};
+  std::atomic<bool>           answered_{false};
+  std::atomic<bool>           distrusted_{false};
 
   // All connections, for abandon_all(); under shim_lock.
   static Connection* first_;

@@ -74,6 +74,10 @@ Identity::Ending Identity::no_slot(Invocation& invocation, EngineCall& fc,
                                    folb_outcome got)
 {
   Failure& failure = invocation.failure;
+  // Where both are true the deadline is what the application knows of.
+  if (got == FOLB_OUTCOME_EJECTED_MEANWHILE && !orb_shut_down &&
+      now_ms() >= invocation.deadline)
+    got = FOLB_OUTCOME_DEADLINE;
   if (got == FOLB_OUTCOME_DEADLINE) {
     // As giopRope::acquireClient() raises it.
     const bool transient = orbParameters::throwTransientOnTimeOut;
@@ -82,7 +86,7 @@ Identity::Ending Identity::no_slot(Invocation& invocation, EngineCall& fc,
                           : CORBA::ULong(TIMEOUT_CallTimedOutOnClient),
                 CORBA::COMPLETED_NO);
   }
-  else if (got == FOLB_OUTCOME_EJECTED_MEANWHILE)
+  else if (got != FOLB_OUTCOME_UNUSABLE)
     failure.set(got, Failure::transient, TRANSIENT_ConnectFailed,
                 CORBA::COMPLETED_NO);
   else if (fc.attempts <= 1)

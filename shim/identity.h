@@ -134,10 +134,18 @@ class Identity final : public omniIdentity {
              Ending ending);
 
   // forwarded: target is where to, with a reference of ours; NULL: nil.
+  // granted: a slot of the endpoint's is the call's already.
+  template <bool granted>
   Ending attempt(Invocation& invocation, EngineCall& fc, bool fresh_only,
                  omniIdentity*& target);
   Ending attempt_again(Invocation& invocation, EngineCall& fc, bool fresh_only,
                        omniIdentity*& target);
+  Ending attempt_granted(Invocation& invocation, EngineCall& fc,
+                         bool fresh_only, omniIdentity*& target);
+  // ---- waiting.cc
+  Ending attempt_when_free(Invocation& invocation, EngineCall& fc,
+                           bool fresh_only, omniIdentity*& target);
+
   Ending exchange(Invocation& invocation, EngineCall& fc, Lease& lease,
                   omniIOR& ior, ServiceContexts& contexts,
                   omniIdentity*& target);

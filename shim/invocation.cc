@@ -100,6 +100,8 @@ HOT Identity::Ending Identity::exchange(Invocation& invocation,
   catch (const omni::giopStream::CommFailure& x) {
     invocation.leave(
         invocation.failure.judge(x, attempt, giop, lease.fresh()));
+    invocation.failure.outcome = lease.channel().ended(
+        invocation.failure.outcome, giop.strand().orderly_closed);
     // Before the lease ends: whoever waits for it is not to come here.
     folb_call_note_failed(&fc, invocation.failure.outcome, now_ms());
     return Ending::failed;
@@ -114,6 +116,7 @@ HOT Identity::Ending Identity::exchange(Invocation& invocation,
 }
 
 // One attempt over a connection of the endpoint.
+template <bool granted>
 HOT Identity::Ending Identity::attempt(Invocation& invocation,
                                           EngineCall& fc, bool fresh_only,
                                           omniIdentity*& target)
@@ -123,14 +126,8 @@ HOT Identity::Ending Identity::attempt(Invocation& invocation,
   if (__builtin_expect(!channel, 0))
     return no_slot(invocation, fc, FOLB_OUTCOME_UNUSABLE);
   FOLB_TEST_POINT("slot");
-  folb_outcome got = channel->take_slot(fc.endpoint, &fc, invocation.deadline,
-                                        orb_shut_down);
-  if (__builtin_expect(got != FOLB_OUTCOME_OK, 0)) {
-    if (got != FOLB_OUTCOME_EJECTED_MEANWHILE || orb_shut_down ||
-        !folb_call_stays(&fc))
-      return no_slot(invocation, fc, got);
-    return attempt_again(invocation, fc, fresh_only, target);
-  }
+  if (!granted && __builtin_expect(!channel->slots().try_take(), 0))
+    return attempt_when_free(invocation, fc, fresh_only, target);
   if (__builtin_expect(omniORB::trace(FOLB_LOG_DECISION), 0))
     log(FOLB_LOG_DECISION, "%s to %s", invocation.call->op()
                                            ? invocation.call->op()
@@ -179,7 +176,7 @@ HOT bool Identity::run(Invocation& invocation, unsigned before)
   fc.begun();
   if (__builtin_expect(!any_forward_.load(std::memory_order_acquire), 1)) {
     omniIdentity* target = nullptr;
-    Ending        ending = attempt(invocation, fc, false, target);
+    Ending        ending = attempt<false>(invocation, fc, false, target);
     return __builtin_expect(ending == Ending::answered, 1) ||
            go_on(invocation, fc, before,
                  ending == Ending::forwarded
@@ -246,7 +243,14 @@ Identity::Ending Identity::attempt_again(Invocation& invocation, EngineCall& fc,
                                          bool           fresh_only,
                                          omniIdentity*& target)
 {
-  return attempt(invocation, fc, fresh_only, target);
+  return attempt<false>(invocation, fc, fresh_only, target);
+}
+
+Identity::Ending Identity::attempt_granted(Invocation& invocation,
+                                           EngineCall& fc, bool fresh_only,
+                                           omniIdentity*& target)
+{
+  return attempt<true>(invocation, fc, fresh_only, target);
 }
 
 // After the first attempt: until one is answered, or the verdict is to raise.

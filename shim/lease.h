@@ -24,6 +24,7 @@ class Lease {
       slot_.channel.release(*giop_);
   }
 
+  Channel&      channel() const { return slot_.channel; }
   omni::GIOP_C& giop() const { return *giop_; }
   // Gives the connection back for one that has not been used; may raise what
   // waiting for one raises, and then holds none.
@@ -42,7 +43,7 @@ class Lease {
  private:
   struct Slot {
     Channel& channel;
-    ~Slot() { channel.give_slot(); }
+    ~Slot() { channel.slots().give(); }
   };
   Slot          slot_; // given back last, and when acquire() throws
   omni::GIOP_C* giop_; // NULL: after renew() has thrown

@@ -84,8 +84,7 @@ folb_probe probe_over(folb_endpoint* endpoint, Channel& channel, omniIOR& ior,
   folb_profile p{};
   if (folb_profile_parse(data.get_buffer(), data.length(), &p))
     return FOLB_PROBE_IMPOSSIBLE;
-  if (channel.take_slot(endpoint, nullptr, until, prober().abandoned) !=
-      FOLB_OUTCOME_OK)
+  if (!channel.take_slot(endpoint, until, prober().abandoned))
     return FOLB_PROBE_VOID;
   omniCallDescriptor call(nullptr, nullptr, 0, 0, nullptr, 0, 0);
   call.setDeadline(wall_deadline(until));

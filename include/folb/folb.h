@@ -397,6 +397,11 @@ FOLB_API bool folb_call_pass_over(struct folb_call *call, uint64_t now_ms);
 FOLB_API uint32_t folb_call_waits_at(const struct folb_call *call,
                                      uint64_t               now_ms,
                                      struct folb_endpoint **eps, uint32_t max);
+/* Until when to wait for room: the deadline; half of the time left while
+ * another usable endpoint is untried that is not waited at, after which the
+ * outcome is FOLB_OUTCOME_QUEUE_LEFT.  UINT64_MAX: for ever. */
+FOLB_API uint64_t folb_call_wait_until(const struct folb_call *call,
+                                       uint64_t                now_ms);
 /* The host has found room at ep, which folb_call_waits_at() has returned: the
  * attempt is one there.  False: ep is not to be used any longer, the attempt is
  * where it was. */

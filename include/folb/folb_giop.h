@@ -33,8 +33,14 @@ enum folb_outcome {
   FOLB_OUTCOME_NO_RESOURCES,    /* no descriptor, buffer or port here     */
   FOLB_OUTCOME_EJECTED_MEANWHILE, /* left the wait for a connection because
                                    the endpoint was ejected               */
+  FOLB_OUTCOME_QUEUE_LEFT,      /* left it because another endpoint may have
+                                   one sooner: see folb_call_wait_until() */
+  FOLB_OUTCOME_FULL,            /* NO, a new connection ended before its first
+                                   reply while others are answered: the peer
+                                   takes no more of them                   */
   FOLB_OUTCOME_REUSED_NO,       /* raised here, NO, reused connection: found
-                                   closed, orderly close, lost            */
+                                   closed, lost                            */
+  FOLB_OUTCOME_REUSED_CLOSED,   /* the same after an orderly CloseConnection */
   FOLB_OUTCOME_NEW_NO,          /* raised here, NO, new connection         */
   FOLB_OUTCOME_NEW_CLOSED,      /* the same after an orderly CloseConnection */
   FOLB_OUTCOME_REPLY_TRANSIENT, /* TRANSIENT COMPLETED_NO in a reply       */
@@ -45,6 +51,7 @@ enum folb_outcome {
                                    again: no failure of its own            */
   FOLB_OUTCOME_LOST_REUSED,     /* raised here, MAYBE or YES, connection lost */
   FOLB_OUTCOME_LOST_NEW,        /* the same on a new connection            */
+  FOLB_OUTCOME_LOST_FULL,       /* the same as one too many                */
   FOLB_OUTCOME_STALLED,         /* the peer read nothing for folbKeepAlive */
   FOLB_OUTCOME_DEADLINE,        /* reached while sending or waiting for a
                                    connection                              */

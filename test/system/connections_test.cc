@@ -26,7 +26,10 @@ TEST_F(Connections, T50_BoundedHoweverManyReferencesAndOrders)
   const std::map<int, long> sockets = client.Sockets();
   for (const int port : {a, b, c})
     EXPECT_LE(sockets.at(port), 5);
-  EXPECT_EQ("A=240 B=240 C=240", calls.text);
+  // More threads than connections: a full endpoint is passed over now and then.
+  EXPECT_EQ(720, calls.Total());
+  for (const char *name : {"A", "B", "C"})
+    EXPECT_NEAR(240, double(calls.Of(name)), 48) << calls.text;
 }
 
 TEST_F(Connections, BoundedByMaxGiopConnectionPerServer)

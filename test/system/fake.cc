@@ -172,9 +172,10 @@ void FakeServer::Greet()
   peer.fd =
       Descriptor(accept4(listener_.Get(), nullptr, nullptr, SOCK_CLOEXEC));
   connections_++;
-  if (greeting_ == kOrderlyClose)
+  const bool full = peers_.size() >= limit_;
+  if (greeting_ == kOrderlyClose || full)
     SendAll(peer.fd.Get(), CloseConnection());
-  if (greeting_ == kRead || greeting_ == kLate)
+  if ((greeting_ == kRead || greeting_ == kLate) && !full)
     peers_.push_back(std::move(peer));
 }
 

@@ -64,6 +64,8 @@ public:
   void                     Open();
   // From now on connections are refused; for scripts.
   void                     StopListening() { listener_.Close(); }
+  // A further connection than so many at once gets an orderly close.
+  void                     Limit(size_t n) { limit_ = n; }
   // Closes what is open, as the scavenger of a server does.
   void CloseIdle(bool orderly);
 
@@ -88,6 +90,7 @@ private:
   std::atomic<bool>        open_;
   std::atomic<bool>        stop_{false};
   std::atomic<int>         close_{0}; // 1: plain, 2: orderly
+  std::atomic<size_t>      limit_{SIZE_MAX};
   std::atomic<size_t>      connections_{0};
   std::atomic<size_t>      closed_{0};
   mutable std::mutex       lock_;

@@ -149,6 +149,8 @@ public:
   // SIGTERM: orderly shutdown; returns how the process ended.
   std::string Terminate();
   void        Signal(int signal) { process_.Signal(signal); }
+  // SIGSTOP; it does nothing any more when this returns.
+  void        Stop();
   std::string Wait() { return process_.Wait(); }
   void        EndInput() { process_.EndInput(); }
   // One of the commands of server.cc.

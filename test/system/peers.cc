@@ -86,6 +86,18 @@ void Server::Start()
   in >> iors_[0] >> iors_[1] >> iors_[2];
 }
 
+void Server::Stop()
+{
+  process_.Signal(SIGSTOP);
+  const std::string stat = "/proc/" + std::to_string(process_.Pid()) + "/stat";
+  if (!Eventually([&] {
+        const std::string text = Contents(stat);
+        const size_t      at   = text.rfind(") ");
+        return at != std::string::npos && text[at + 2] == 'T';
+      }))
+    throw std::runtime_error("server " + name_ + " does not stop");
+}
+
 std::string Server::Terminate()
 {
   process_.Signal(SIGTERM);

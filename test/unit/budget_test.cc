@@ -145,7 +145,7 @@ TEST_F(EngineBudgetTest, ConnectsNeverCount)
 TEST_F(EngineBudgetTest, WhatHadBeenSentCounts)
 {
   for (folb_outcome outcome :
-       {FOLB_OUTCOME_REUSED_NO, FOLB_OUTCOME_NEW_NO, FOLB_OUTCOME_NEW_CLOSED,
+       {FOLB_OUTCOME_REUSED_NO, FOLB_OUTCOME_NEW_NO,
         FOLB_OUTCOME_REPLY_TRANSIENT, FOLB_OUTCOME_REPLY_ADAPTER}) {
     Make("ordered", "A,B", {{"folbRetryBudget", "0:0"}});
     EXPECT_EQ("A!", Invoke(Open("A"), {{'A', outcome}})) << outcome;
