@@ -35,15 +35,17 @@ static struct walk walk_of(const struct folb_call *call)
 }
 
 /* An own address as a candidate that is no member, or NULL. */
-static struct folb_endpoint *own_candidate(const struct folb_ref     *ref,
-                                           const struct folb_ref_own *own)
+static struct folb_endpoint *own_candidate(const struct folb_ref *ref,
+                                           uint32_t               i)
 {
+  const struct folb_ref_own *own     = &ref->own[i];
   const struct folb_cluster *cluster = ref->cluster;
   struct folb_endpoint      *ep      = folb_own_as(own);
 
   if (ref->fixed)
     return own->ep;
-  if (cluster->implicit || ep->address.kind != folb_ref_kind(ref))
+  if (cluster->implicit || !folb_ref_reaches(ref, ep) ||
+      folb_ref_same_way(ref, i))
     return NULL;
   if (ep->cluster != cluster || (own->ep->alias == ep && own->ep->alias_named))
     ep = own->ep;
@@ -62,12 +64,12 @@ static struct folb_endpoint *walk_next(struct walk *w)
 
   while (w->at < w->n_members) {
     ep = folb_snapshot_member(w->snapshot, w->at++);
-    if (ep->address.kind == folb_ref_kind(w->ref) &&
+    if (folb_ref_reaches(w->ref, ep) &&
         (folb_blocked(ep) & FOLB_BLOCK_DRAINED) == 0)
       return ep;
   }
   while (w->at - w->n_members < w->ref->n_own) {
-    ep = own_candidate(w->ref, &w->ref->own[w->at++ - w->n_members]);
+    ep = own_candidate(w->ref, w->at++ - w->n_members);
     if (ep != NULL)
       return ep;
   }
@@ -75,7 +77,7 @@ static struct folb_endpoint *walk_next(struct walk *w)
     ep = w->ref->cluster->members[w->outdated++];
     if ((folb_blocked(ep) & (FOLB_BLOCK_OUTDATED | FOLB_BLOCK_DRAINED)) ==
             FOLB_BLOCK_OUTDATED &&
-        ep->address.kind == folb_ref_kind(w->ref))
+        folb_ref_reaches(w->ref, ep))
       return ep;
   }
   return NULL;
@@ -133,7 +135,7 @@ static bool only_left(const struct folb_call     *call,
 bool folb_may_take_locked(const struct folb_call     *call,
                           const struct folb_endpoint *ep, uint64_t now_ms)
 {
-  return ep->address.kind == folb_ref_kind(call->ref) && untried(call, ep) &&
+  return folb_ref_reaches(call->ref, ep) && untried(call, ep) &&
          folb_pickable_locked(call->ref->cluster, ep, now_ms);
 }
 
@@ -175,7 +177,8 @@ static struct folb_endpoint *by_order(const struct folb_call     *call,
     if (i < ref->n_own) {
       ep = folb_own_as(&ref->own[i]);
       if (!in_tier(ref, tier, ep) ||
-          (folb_blocked(ep) & FOLB_BLOCK_OUTDATED) != 0)
+          (folb_blocked(ep) & FOLB_BLOCK_OUTDATED) != 0 ||
+          (ref->cluster->implicit && folb_ref_same_way(ref, i)))
         continue;
     } else if (is_own(ref, ep = tier->eps[i - ref->n_own]))
       continue;

@@ -35,7 +35,8 @@ void folb_cluster_free(struct folb_cluster *cluster)
     return;
   env = &cluster->engine->env;
   folb_snapshot_release(atomic_load(&cluster->snapshot));
-  folb_free(env, cluster->shared);
+  folb_free(env, cluster->shared[false]);
+  folb_free(env, cluster->shared[true]);
   folb_free(env, cluster->members);
   folb_free(env, cluster->rotation);
   folb_free(env, cluster);

@@ -8,7 +8,8 @@
  */
 #include "folb_int.h"
 
-struct folb_context *folb_context_new(struct folb_cluster *cluster)
+struct folb_context *folb_context_new(struct folb_cluster *cluster,
+                                      bool                 secure)
 {
   struct folb_context *context;
 
@@ -17,6 +18,7 @@ struct folb_context *folb_context_new(struct folb_cluster *cluster)
   if (context == NULL)
     return NULL;
   context->cluster = cluster;
+  context->secure  = secure;
   context->uses    = 1;
   atomic_init(&context->back_ms, UINT64_MAX);
   folb_implicit_hold_locked(cluster);
@@ -34,9 +36,11 @@ void folb_context_unhold_locked(struct folb_context *context,
 {
   while (context != NULL && --context->uses == 0) {
     struct folb_context *replaced = context->replaced;
+    int                  i;
 
-    if (context->cluster->shared == context)
-      context->cluster->shared = NULL;
+    for (i = 0; i < 2; i++)
+      if (context->cluster->shared[i] == context)
+        context->cluster->shared[i] = NULL;
     folb_implicit_unhold_locked(context->cluster, out);
     folb_free(&out->engine->env, context);
     context = replaced;
@@ -87,15 +91,14 @@ void folb_context_bind_locked(struct folb_context  *context,
   context->next = NULL;
 }
 
-/* A member now, drained or not, of the cluster's and the reference's kind. */
+/* A member now, drained or not, that the reference reaches. */
 static bool context_may_hold(const struct folb_ref      *ref,
                              const struct folb_endpoint *ep)
 {
   const struct folb_cluster *cluster = ref->cluster;
   uint32_t                   i;
 
-  if (ep->address.kind !=
-      atomic_load_explicit(&ref->kind, memory_order_relaxed))
+  if (!folb_ref_reaches(ref, ep))
     return false;
   if (!cluster->implicit)
     return ep->cluster == cluster && ep->member;
@@ -161,17 +164,21 @@ static struct folb_endpoint *context_goes_on(const struct folb_ref *ref)
 }
 
 /* The one context of the cluster under folbLoadBalance = client, held once
- * more.  That of a configured cluster lives as long as the cluster. */
-static struct folb_context *context_shared_locked(struct folb_cluster *cluster)
+ * more; references that are called by SSL, and reach other members, have one
+ * of their own.  That of a configured cluster lives as long as the cluster. */
+static struct folb_context *context_shared_locked(const struct folb_ref *ref)
 {
-  if (cluster->shared != NULL) {
-    cluster->shared->uses++;
-    return cluster->shared;
+  struct folb_cluster  *cluster = ref->cluster;
+  struct folb_context **shared  = &cluster->shared[ref->secure];
+
+  if (*shared != NULL) {
+    (*shared)->uses++;
+    return *shared;
   }
-  cluster->shared = folb_context_new(cluster);
-  if (cluster->shared != NULL && !cluster->implicit)
-    cluster->shared->uses++;
-  return cluster->shared;
+  *shared = folb_context_new(cluster, ref->secure);
+  if (*shared != NULL && !cluster->implicit)
+    (*shared)->uses++;
+  return *shared;
 }
 
 static bool context_is_shared(const struct folb_cluster *cluster)
@@ -200,7 +207,7 @@ enum folb_status folb_context_open_locked(struct folb_ref *ref, uint64_t now_ms,
     return FOLB_OK;
   }
   if (context_is_shared(ref->cluster)) {
-    context = context_shared_locked(ref->cluster);
+    context = context_shared_locked(ref);
     if (context == NULL)
       return FOLB_ENOMEM;
     folb_context_unhold_locked(ref->parent, out);
@@ -209,13 +216,14 @@ enum folb_status folb_context_open_locked(struct folb_ref *ref, uint64_t now_ms,
     return FOLB_OK;
   }
   start = context_start(ref);
-  /* Into the caller's context when that is at the endpoint that answered;
-   * what the reference held of it goes over. */
-  if (context != NULL && context->cluster == ref->cluster && start != NULL &&
+  /* Into the caller's context when that is at the endpoint that answered, and
+   * moves where the reference may; what the reference held of it goes over. */
+  if (context != NULL && context->cluster == ref->cluster &&
+      context->secure == ref->secure && start != NULL &&
       start == ref->answered && context_bound(context) == start) {
     ref->parent = NULL;
   } else {
-    context = folb_context_new(ref->cluster);
+    context = folb_context_new(ref->cluster, ref->secure);
     if (context == NULL)
       return FOLB_ENOMEM;
     if (start == NULL)
@@ -238,7 +246,7 @@ static void context_leave_locked(struct folb_ref *ref, struct folb_context *old,
     folb_context_bind_locked(old, ep, now_ms);
     return;
   }
-  fresh = folb_context_new(old->cluster);
+  fresh = folb_context_new(old->cluster, old->secure);
   if (fresh == NULL)
     return;
   folb_context_bind_locked(fresh, ep, now_ms);

@@ -264,6 +264,42 @@ void folb_endpoint_avoid_locked(struct folb_endpoint *ep, uint64_t now_ms,
   endpoint_out_locked(ep, FOLB_EVENT_AVOIDED, ms, why, out);
 }
 
+static bool another_usable_locked(const struct folb_endpoint *ep,
+                                  uint64_t                    now_ms)
+{
+  const struct folb_cluster *cluster = ep->cluster;
+  uint32_t                   i;
+
+  for (i = 0; cluster != NULL && i < cluster->n_members; i++)
+    if (cluster->members[i] != ep &&
+        (folb_blocked(cluster->members[i]) & FOLB_BLOCK_NEVER) == 0 &&
+        folb_health_usable(&cluster->members[i]->health, now_ms))
+      return true;
+  return cluster == NULL;
+}
+
+/* Whatever folbEject says, because it is no failure.  Of many replies that say
+ * so at about one time, one counts; the last one that is left goes on. */
+void folb_endpoint_leaves(struct folb_endpoint *ep, uint64_t now_ms)
+{
+  struct folb_outbox out;
+  uint64_t           ms;
+  bool               said;
+
+  folb_outbox_init(&out, ep->engine);
+  folb_lock(ep->engine);
+  said = ep->health.ejected &&
+         ep->health.until_ms > now_ms + FOLB_AVOID_MS / 2;
+  if (!said && !ep->balancer && another_usable_locked(ep, now_ms)) {
+    ms = folb_health_avoid(&ep->health, FOLB_AVOID_MS, now_ms);
+    if (ms != 0)
+      endpoint_plan_probe_locked(ep, now_ms, true);
+    endpoint_out_locked(ep, FOLB_EVENT_AVOIDED, ms, "it leaves", &out);
+  }
+  folb_unlock(ep->engine);
+  folb_outbox_deliver(&out);
+}
+
 void folb_endpoint_restore_locked(struct folb_endpoint *ep, uint64_t now_ms,
                                   const char *why, struct folb_outbox *out)
 {

@@ -109,6 +109,7 @@ struct folb_endpoint {
   struct folb_endpoint *alias; /* the member that this is another address of */
   bool                  alias_named; /* by its name: it is an address beside */
   uint32_t              weight;
+  uint16_t              ssl_port; /* of a TCP member, at its host; 0: unknown */
   bool                  member;
   bool                  backup;
   bool                  balancer;

@@ -46,7 +46,9 @@ struct folb_cluster {
   uint32_t               n_members;
   struct folb_endpoint **members;  /* as configured, drained ones too        */
   struct folb_endpoint **rotation; /* the same, shuffled                     */
-  struct folb_context   *shared;   /* of all references, or NULL             */
+  struct folb_context   *shared[2]; /* of all references, and of all that are
+                                       called by SSL; or NULL                */
+  bool                   warned;   /* of members that SSL does not reach     */
   struct folb_cluster   *joined;   /* whose it is; NULL: nobody's            */
 };
 
@@ -68,6 +70,7 @@ static inline struct folb_snapshot *folb_snapshot_of(struct folb_cluster *c)
 struct folb_context {
   _Atomic(struct folb_endpoint *) bound; /* written: lock; NULL: not opened  */
   struct folb_cluster *cluster;          /* constant                         */
+  bool                 secure; /* constant: of references called by SSL      */
   /* When a call is to look whether it goes back to preferred; UINT64_MAX: it
    * is there, or nobody goes back.  Written: lock. */
   _Atomic uint64_t back_ms;
@@ -84,6 +87,7 @@ struct folb_ref_own {
   struct folb_endpoint           *ep;
   _Atomic(struct folb_endpoint *) as; /* the member it is, by text or name   */
   uint32_t                        profile;
+  bool                            secured;
 };
 
 struct folb_ref {
@@ -94,13 +98,15 @@ struct folb_ref {
   struct folb_engine *engine; /* constant */
   _Atomic uint32_t    refs;
   _Atomic uint32_t    matched; /* own address that identified the cluster    */
-  _Atomic uint32_t    kind;    /* of its candidates                          */
+  _Atomic uint32_t    kind;    /* of its candidates; written: lock           */
   _Atomic uint32_t    last;    /* own address a fixed one worked at          */
   _Atomic bool        asked;   /* its own names were asked for               */
   bool                fixed;
   bool                always;   /* constant */
   enum folb_origin    origin;  /* constant */
   /* lock */
+  bool                  secure;     /* kind is SSL, whatever it matches      */
+  enum folb_kind        found_kind; /* what it matches                       */
   struct folb_cluster  *cluster;
   struct folb_cluster  *implicit; /* held, also after it left it             */
   struct folb_context  *retired[2]; /* of an implicit cluster that it left, and
@@ -112,6 +118,8 @@ struct folb_ref {
   struct folb_cluster  *parent_cluster; /* held if implicit                  */
   struct folb_endpoint *answered;
   _Atomic(struct folb_news *) news; /* written: source lock                  */
+  struct folb_host    **names;   /* of other ways to own addresses; held     */
+  uint32_t              n_names;
   uint32_t              n_own; /* constant */
   struct folb_ref_own   own[];
 };
@@ -249,6 +257,7 @@ struct folb_outbox_item {
   struct folb_endpoint *ep; /* pinned */
   enum folb_event_type  type;
   uint64_t              ms;
+  uint64_t              sequence;
   const char           *why; /* NULL: not said */
 };
 struct folb_outbox {
@@ -334,6 +343,8 @@ uint64_t folb_news_until_locked(const struct folb_ref *ref);
 void     folb_news_free_locked(struct folb_ref *ref, struct folb_outbox *out);
 
 /* learn.c */
+/* The member that an SSL address is of, by what servers say; NULL: none. */
+struct folb_endpoint *folb_learned_ssl_locked(const struct folb_endpoint *ep);
 void folb_learned_end(struct folb_engine *engine, struct folb_outbox *out);
 
 /* source.c */
@@ -360,7 +371,8 @@ void                 folb_implicit_unhold_locked(struct folb_cluster *cluster,
                                                  struct folb_outbox  *out);
 
 /* context.c */
-struct folb_context *folb_context_new(struct folb_cluster *cluster);
+struct folb_context *folb_context_new(struct folb_cluster *cluster,
+                                      bool                 secure);
 void                 folb_context_hold_locked(struct folb_context *context);
 void                 folb_context_unhold_locked(struct folb_context *context,
                                                 struct folb_outbox  *out);
@@ -409,6 +421,31 @@ void folb_ref_join_locked(struct folb_ref *ref, struct folb_cluster *cluster);
 /* Without waiting for names. */
 enum folb_managed folb_ref_settle_locked(struct folb_ref    *ref,
                                          struct folb_outbox *out);
+
+/* transport.c */
+/* Whether an own TCP address that is ep is called by SSL. */
+bool folb_ref_secures(const struct folb_ref      *ref,
+                      const struct folb_endpoint *ep);
+/* Whether the reference may be called at ep as far as the transport goes: a
+ * call by SSL is made in clear text nowhere. */
+static inline bool folb_ref_reaches(const struct folb_ref      *ref,
+                                    const struct folb_endpoint *ep)
+{
+  return FOLB_LIKELY(ep->address.kind == folb_ref_kind(ref)) ||
+         (ref->secure && (ep->ssl_port != 0 || folb_ref_secures(ref, ep)));
+}
+/* Whether an own address before it, or one that is a member, is another
+ * address of the same server, which both lead to by SSL. */
+bool folb_ref_same_way(const struct folb_ref *ref, uint32_t own);
+/* It has matched endpoints of that kind. */
+void folb_ref_kind_found_locked(struct folb_ref *ref, enum folb_kind kind);
+/* The first member of the cluster that the reference does not reach, and how
+ * many there are; NULL: none, or the cluster was warned about before. */
+const struct folb_endpoint *folb_ref_unreached_locked(struct folb_ref *ref,
+                                                      uint32_t        *n);
+/* No lock of ours held. */
+void folb_warn_unreached(struct folb_engine         *engine,
+                         const struct folb_endpoint *first, uint32_t n);
 
 /* choose.c */
 /* Whether a policy or a context may pick it for the cluster. */

@@ -191,9 +191,16 @@ struct folb_endpoint *folb_host_match_locked(struct folb_endpoint *ep)
 {
   if (ep->alias != NULL && ep->alias->cluster != NULL)
     return ep->alias;
+  struct folb_endpoint *as;
+
+  if (ep->alias != NULL && ep->alias->cluster != NULL)
+    return ep->alias;
   if (ep->cluster != NULL)
     return ep;
-  return folb_host_planned_locked(ep, NULL);
+  as = folb_host_planned_locked(ep, NULL);
+  return as != NULL || ep->address.kind != FOLB_KIND_SSL
+             ? as
+             : folb_learned_ssl_locked(ep);
 }
 
 /* The canonical forms of n numeric addresses; what is none is left out. */

@@ -148,6 +148,7 @@ bool folb_learned_equal(const struct folb_learned *a,
 
     if (x->ep != y->ep || x->current != y->current ||
         x->member.weight != y->member.weight ||
+        x->member.ssl_port != y->member.ssl_port ||
         strcmp(x->member.name, y->member.name) != 0)
       return false;
   }
@@ -196,6 +197,9 @@ static void plan_known(struct folb_plan_entry           *e,
 {
   if (!m->current)
     return;
+  /* By name alone it may be another host. */
+  if (e->ssl_port == 0 && !(m->alias != NULL && m->named))
+    e->ssl_port = m->member.ssl_port;
   if (!e->weight_set) {
     e->weight     = m->member.weight;
     e->weight_set = true; /* the first one that says it */
@@ -335,6 +339,28 @@ void folb_learned_publish_locked(struct folb_engine  *engine,
   }
   for (learned = engine->learned; learned != NULL; learned = learned->next)
     learned_settle_locked(engine, learned);
+}
+
+/* Not by its name only: that may be another host. */
+struct folb_endpoint *folb_learned_ssl_locked(const struct folb_endpoint *ep)
+{
+  const struct folb_learned *learned = ep->engine->learned;
+  uint32_t                   i;
+
+  for (; learned != NULL; learned = learned->next)
+    for (i = 0; i < learned->n; i++) {
+      const struct folb_learned_member *m  = &learned->members[i];
+      struct folb_endpoint             *as = m->ep;
+
+      if (m->member.ssl_port != ep->address.port ||
+          strcmp(m->ep->address.host, ep->address.host) != 0)
+        continue;
+      if (as->alias != NULL && !as->alias_named)
+        as = as->alias;
+      if (as->cluster != NULL && as->ssl_port == ep->address.port)
+        return as;
+    }
+  return NULL;
 }
 
 void folb_learned_end(struct folb_engine *engine, struct folb_outbox *out)

@@ -5,6 +5,8 @@
  */
 #include "folb_int.h"
 
+static _Atomic uint64_t events;
+
 void folb_outbox_init(struct folb_outbox *out, struct folb_engine *engine)
 {
   out->engine   = engine;
@@ -28,6 +30,8 @@ void folb_outbox_add_locked(struct folb_outbox *out, struct folb_endpoint *ep,
   item->type = type;
   item->ms   = ms;
   item->why  = why;
+  /* Of all engines of the process; of one engine it grows under its lock. */
+  item->sequence = 1 + atomic_fetch_add(&events, 1);
   ep->uses++;
 }
 
@@ -92,6 +96,7 @@ static void outbox_tell(struct folb_engine            *engine,
     event.size     = sizeof(event);
     event.type     = item->type;
     event.endpoint = item->ep->text;
+    event.sequence = item->sequence;
     event.ms       = item->type == FOLB_EVENT_ADDED ? 0 : item->ms;
     env->event(env->arg, &event);
   }

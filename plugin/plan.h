@@ -21,6 +21,7 @@ struct folb_plan {
     struct folb_endpoint     *ep; /* pinned */
     const struct folb_member *member;
     uint32_t                  weight; /* the largest that is listed          */
+    uint16_t                  ssl_port; /* the first that is known           */
     bool                      backup; /* everywhere it is listed             */
     bool                      balancer; /* somewhere                         */
     bool                      outside;  /* of the subset                     */

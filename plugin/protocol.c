@@ -39,6 +39,8 @@ struct gathering {
   uint16_t                 *slots; /* by address: 1-based place in members  */
   unsigned                  mechanisms;
   unsigned                  tls_only; /* mechanisms that admit nothing else */
+  struct folb_slice         leaves;   /* name of who does                   */
+  uint32_t                  leaves_weight;
 };
 
 /* Why a component does not decode, when it is not its values. */
@@ -144,6 +146,39 @@ static bool type_is_ssl(const char *type, uint32_t len)
          folb_lower(type[2]) == 'l';
 }
 
+/* Where an instance listens for SSL: the first of each kind. */
+struct ssl_listener {
+  struct folb_slice host;
+  uint32_t          port;
+  bool              mutual; /* it wants a certificate of the client          */
+};
+
+static void listener_take(struct ssl_listener *l, uint32_t type_len,
+                          struct folb_slice host, uint32_t port)
+{
+  const bool mutual = type_len > 3;
+
+  if (port < 1 || port > 65535 || (l->port != 0 && (mutual || !l->mutual)))
+    return;
+  l->host   = host;
+  l->port   = port;
+  l->mutual = mutual;
+}
+
+/* To the members of the instance at its host. */
+static void listener_give(struct gathering *g, uint32_t from,
+                          const struct ssl_listener *l)
+{
+  struct folb_address a;
+
+  if (l->port == 0 || folb_address_make(FOLB_KIND_SSL, l->host.at, l->host.len,
+                                        l->port, &a) != FOLB_OK)
+    return;
+  for (; from < g->n; from++)
+    if (strcmp(g->members[from].address.host, a.host) == 0)
+      g->members[from].ssl_port = a.port;
+}
+
 /* TAG_MEMBER: string name; long weight; sequence<{string type, host; long
  * port}>. */
 static enum folb_status instance_read(struct gathering *g, const uint8_t *data,
@@ -155,7 +190,9 @@ static enum folb_status instance_read(struct gathering *g, const uint8_t *data,
   struct folb_text   why;
   uint32_t           name_len;
   uint32_t           n;
+  const uint32_t     from   = g->n;
   enum folb_status   status = FOLB_OK;
+  struct ssl_listener ssl   = {{NULL, 0}, 0, false};
 
   memset(&m, 0, sizeof(m));
   name.at  = cdr_get_string(&r, &name_len);
@@ -183,11 +220,14 @@ static enum folb_status instance_read(struct gathering *g, const uint8_t *data,
 
     if (!r.ok)
       return cut(g, FOLB_TAG_MEMBER);
-    if (!type_is_ssl(type, type_len))
+    if (type_is_ssl(type, type_len))
+      listener_take(&ssl, type_len, folb_slice_of(host, host_len), port);
+    else
       status = address_add(
           g, FOLB_TAG_MEMBER, &m, FOLB_KIND_TCP, folb_slice_of(host, host_len),
           port > INT32_MAX ? (int64_t)port - (1LL << 32) : port);
   }
+  listener_give(g, from, &ssl);
   return status;
 }
 
@@ -303,6 +343,27 @@ static enum folb_status balancing_read(struct gathering *g, const uint8_t *data,
   return FOLB_OK;
 }
 
+static enum folb_status leaving_read(struct gathering *g, const uint8_t *data,
+                                     uint32_t len)
+{
+  struct cdr_reader r = cdr_reader_of(data, len);
+  uint32_t          name_len;
+
+  g->leaves.at     = cdr_get_string(&r, &name_len);
+  g->leaves.len    = name_len;
+  g->leaves_weight = cdr_get_ulong(&r);
+  if (!r.ok)
+    return cut(g, FOLB_TAG_LEAVING);
+  if (g->leaves_weight > INT32_MAX)
+    return folb_error_set(g->err, FOLB_EINVAL,
+                          "component 0x%08x: weight %lld of %s is negative",
+                          FOLB_TAG_LEAVING,
+                          (long long)g->leaves_weight - (1LL << 32),
+                          folb_quote(g->leaves).text);
+  g->out->leaving = true;
+  return FOLB_OK;
+}
+
 static enum folb_status label_read(struct gathering *g, const uint8_t *data,
                                    uint32_t len)
 {
@@ -329,6 +390,8 @@ static enum folb_status component_read(struct gathering            *g,
     return instance_read(g, c->data, c->len);
   case FOLB_TAG_LABEL:
     return label_read(g, c->data, c->len);
+  case FOLB_TAG_LEAVING:
+    return leaving_read(g, c->data, c->len);
   case FOLB_TAG_LOAD_BALANCING:
     return balancing_read(g, c->data, c->len);
   default:
@@ -355,6 +418,18 @@ static void weights_scale(struct folb_member *members, uint32_t n)
   }
 }
 
+/* Who leaves is a member all the same: what is known of it outlives that, in a
+ * reference as well. */
+static void weight_restore(struct gathering *g)
+{
+  uint32_t i;
+
+  for (i = 0; g->out->leaving && i < g->n; ++i)
+    if (g->members[i].weight == 0 &&
+        folb_slice_is(g->leaves, g->members[i].name))
+      g->members[i].weight = g->leaves_weight;
+}
+
 /* Parts the endpoints by kind. */
 static enum folb_status hand_over(struct gathering *g)
 {
@@ -378,6 +453,7 @@ static enum folb_status hand_over(struct gathering *g)
       a->tls[a->n_tls++] = g->members[i].address;
     else
       g->members[a->n_members++] = g->members[i];
+  weight_restore(g);
   weights_scale(g->members, a->n_members);
   if (a->n_members > 0) {
     a->members = g->members;

@@ -142,6 +142,20 @@ static bool own_last(struct listing *list, const char *own)
 
 /* ---- publications ------------------------------------------------------- */
 
+static enum folb_status leaving_add(const struct folb_env    *env,
+                                    struct folb_publication  *p,
+                                    const struct folb_member *own)
+{
+  struct folb_tagged *c = &p->components[p->n];
+  enum folb_status    status =
+      folb_leaving_write(env, own->name, own->weight, &c->data, &c->len);
+
+  c->tag = FOLB_TAG_LEAVING;
+  if (status == FOLB_OK)
+    p->n++;
+  return status;
+}
+
 static enum folb_status component_add(const struct folb_env    *env,
                                       struct folb_publication  *p,
                                       const struct folb_member *m)
@@ -175,19 +189,27 @@ static enum folb_status label_add(const struct folb_env   *env,
 
 static enum folb_status publication_fill(const struct folb_env   *env,
                                          struct folb_publication *p,
-                                         const struct listing    *list,
-                                         const char              *label)
+                                         struct listing          *list,
+                                         const char *label, bool leaving)
 {
+  struct folb_member own;
   enum folb_status status = FOLB_OK;
   uint32_t         i;
 
   p->left_out   = list->n > FOLB_ANNOUNCE_MAX ? list->n - FOLB_ANNOUNCE_MAX : 0;
   p->components = (struct folb_tagged *)folb_zalloc(
-      env, (size_t)list->n - p->left_out + 1, sizeof(*p->components));
+      env, (size_t)list->n - p->left_out + 2, sizeof(*p->components));
   if (p->components == NULL)
     return FOLB_ENOMEM;
+  if (p->lists_own && leaving) {
+    own                              = list->members[list->n - 1];
+    list->members[list->n - 1].weight = 0;
+  }
   for (i = p->left_out; i < list->n && status == FOLB_OK; ++i)
     status = component_add(env, p, &list->members[i]);
+  p->n_members = p->n;
+  if (status == FOLB_OK && p->lists_own && leaving)
+    status = leaving_add(env, p, &own);
   return status == FOLB_OK ? label_add(env, p, label) : status;
 }
 
@@ -198,7 +220,7 @@ static bool same_component(const struct folb_tagged *a,
 }
 
 /* In whatever order: name servers rotate their answers.  All but the last one,
- * the label; no two members are the same. */
+ * the label; no two others are the same. */
 static bool same_members(const struct folb_publication *a,
                          const struct folb_publication *b)
 {
@@ -218,7 +240,7 @@ static bool same_members(const struct folb_publication *a,
 }
 
 enum folb_status folb_publication_new(struct folb_engine            *engine,
-                                      const char                    *label,
+                                      const char *label, bool leaving,
                                       const struct folb_publication *before,
                                       struct folb_publication      **out)
 {
@@ -233,7 +255,7 @@ enum folb_status folb_publication_new(struct folb_engine            *engine,
   p = (struct folb_publication *)folb_zalloc(env, 1, sizeof(*p));
   if (p != NULL) {
     p->lists_own = own_last(&list, engine->config->server);
-    status       = publication_fill(env, p, &list, label);
+    status       = publication_fill(env, p, &list, label, leaving);
   } else {
     status = FOLB_ENOMEM;
   }

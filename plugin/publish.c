@@ -21,6 +21,7 @@ static bool plan_same(const struct folb_plan *plan)
     const struct folb_plan_entry *e = &plan->entries[i];
 
     if (cluster->members[i] != e->ep || e->ep->weight != e->weight ||
+        e->ep->ssl_port != e->ssl_port ||
         e->ep->backup != e->backup || e->ep->balancer != e->balancer ||
         ((folb_blocked(e->ep) & FOLB_BLOCK_OUTSIDE) != 0) != e->outside ||
         ((folb_blocked(e->ep) & FOLB_BLOCK_OUTDATED) != 0) != e->outdated ||
@@ -164,8 +165,9 @@ enum folb_status folb_plans_build(struct folb_plans *plans)
 static void member_leave_locked(struct folb_endpoint *ep,
                                 struct folb_outbox   *out)
 {
-  ep->member  = false;
-  ep->weight  = 0;
+  ep->member   = false;
+  ep->weight   = 0;
+  ep->ssl_port = 0;
   ep->name[0] = '\0';
   if (ep->host != NULL)
     ep->host->members--;
@@ -205,6 +207,7 @@ static void member_enter_locked(struct folb_cluster          *cluster,
   set |= ep->cluster != NULL && ep->cluster != cluster ? FOLB_BLOCK_MOVED : 0;
   ep->cluster  = cluster;
   ep->weight   = weight;
+  ep->ssl_port = e->ssl_port;
   ep->backup   = e->backup;
   ep->balancer = e->balancer;
   if (ep->balancer)

@@ -18,6 +18,20 @@ static bool own_listed(const struct folb_ref      *ref,
   return false;
 }
 
+/* Another profile has the address too: that which says how it is called by SSL
+ * counts. */
+static void own_again(struct folb_ref *ref, const struct folb_endpoint *ep,
+                      const struct folb_own *again)
+{
+  uint32_t i;
+
+  for (i = 0; ref->secure && again->secured && i < ref->n_own; i++)
+    if (ref->own[i].ep == ep && !ref->own[i].secured) {
+      ref->own[i].profile = again->profile;
+      ref->own[i].secured = true;
+    }
+}
+
 static bool own_fill_locked(struct folb_ref            *ref,
                             const struct folb_ref_spec *spec,
                             struct folb_outbox         *out)
@@ -31,14 +45,34 @@ static bool own_fill_locked(struct folb_ref            *ref,
     if (ep == NULL)
       return false;
     if (own_listed(ref, ep)) {
+      own_again(ref, ep, &spec->own[i]);
       folb_endpoint_unpin_locked(ep, out);
       continue;
     }
     ref->own[ref->n_own].ep      = ep;
     ref->own[ref->n_own].profile = spec->own[i].profile;
+    ref->own[ref->n_own].secured = spec->own[i].secured;
     ref->n_own++;
   }
   return true;
+}
+
+static bool names_fill_locked(struct folb_ref            *ref,
+                              const struct folb_ref_spec *spec)
+{
+  uint32_t i;
+
+  if (spec->n_names == 0)
+    return true;
+  ref->names = (struct folb_host **)folb_zalloc(
+      &ref->engine->env, spec->n_names, sizeof(ref->names[0]));
+  for (i = 0; ref->names != NULL && i < spec->n_names; i++) {
+    ref->names[i] = folb_host_get_locked(ref->engine, spec->names[i]);
+    if (ref->names[i] == NULL)
+      return false;
+    ref->n_names++;
+  }
+  return ref->names != NULL;
 }
 
 /* The parent's side is kept, not its present endpoint: when the reference is
@@ -81,6 +115,9 @@ static void ref_empty_locked(struct folb_ref *ref, struct folb_outbox *out)
   folb_news_free_locked(ref, out);
   for (i = 0; i < ref->n_own; i++)
     folb_endpoint_unpin_locked(ref->own[i].ep, out);
+  for (i = 0; i < ref->n_names; i++)
+    folb_host_unuse_locked(ref->engine, ref->names[i]);
+  folb_free(&ref->engine->env, ref->names);
 }
 
 enum folb_status folb_ref_new(struct folb_engine         *engine,
@@ -102,6 +139,9 @@ enum folb_status folb_ref_new(struct folb_engine         *engine,
   ref->always   = spec->always;
   ref->origin   = spec->origin;
   ref->balanced = spec->per_request;
+  ref->secure   = spec->secure;
+  atomic_init(&ref->kind,
+              (uint32_t)(spec->secure ? FOLB_KIND_SSL : FOLB_KIND_TCP));
   atomic_init(&ref->refs, 1);
   atomic_init(&ref->news, NULL);
   if (spec->n_members != 0 && !spec->fixed) {
@@ -120,7 +160,7 @@ enum folb_status folb_ref_new(struct folb_engine         *engine,
   }
   folb_outbox_init(&box, engine);
   folb_lock(engine);
-  if (own_fill_locked(ref, spec, &box)) {
+  if (own_fill_locked(ref, spec, &box) && names_fill_locked(ref, spec)) {
     parent_set_locked(ref, spec);
     engine->refs++;
   } else {
@@ -223,6 +263,8 @@ static void ask_own_locked(struct folb_ref *ref, struct folb_outbox *out)
   for (i = 0; i < ref->n_own; i++)
     if (ref->own[i].ep->host != NULL)
       folb_host_ask_locked(ref->own[i].ep->host, out);
+  for (i = 0; i < ref->n_names; i++)
+    folb_host_ask_locked(ref->names[i], out);
   atomic_store_explicit(&ref->asked, true, memory_order_relaxed);
 }
 
@@ -230,6 +272,9 @@ static bool own_open(const struct folb_ref *ref)
 {
   uint32_t i;
 
+  for (i = 0; i < ref->n_names; i++)
+    if (folb_host_open(ref->engine, ref->names[i]))
+      return true;
   for (i = 0; i < ref->n_own; i++)
     if (ref->own[i].ep->host != NULL &&
         folb_host_open(ref->engine, ref->own[i].ep->host))
@@ -278,8 +323,7 @@ static bool match_locked(struct folb_ref *ref)
     met = true;
     cluster_join_locked(ref, as->cluster);
     atomic_store_explicit(&ref->matched, i, memory_order_relaxed);
-    atomic_store_explicit(&ref->kind, (uint32_t)as->address.kind,
-                          memory_order_relaxed);
+    folb_ref_kind_found_locked(ref, as->address.kind);
   }
   return met || stay != NULL;
 }
@@ -288,42 +332,50 @@ void folb_ref_join_locked(struct folb_ref *ref, struct folb_cluster *cluster)
 {
   if (cluster == NULL || (ref->cluster != NULL && !ref->cluster->implicit))
     return;
-  /* Who is called by SSL is never called in clear text. */
-  if (ref->n_own != 0 && ref->own[0].ep->address.kind != FOLB_KIND_TCP)
+  /* Its members are not reached. */
+  if (ref->n_own != 0 && ref->own[0].ep->address.kind != FOLB_KIND_TCP &&
+      !ref->secure)
     return;
   cluster_join_locked(ref, cluster);
-  atomic_store_explicit(&ref->kind, (uint32_t)FOLB_KIND_TCP,
-                        memory_order_relaxed);
+  folb_ref_kind_found_locked(ref, FOLB_KIND_TCP);
 }
 
-/* An implicit cluster of the own addresses of the first one's kind. */
+/* Whether an own address is of the implicit cluster: those of the first one's
+ * kind are, or those that SSL reaches. */
+static bool own_joins(const struct folb_ref *ref, uint32_t i)
+{
+  const struct folb_ref_own *own = &ref->own[i];
+
+  return ref->secure ? folb_ref_reaches(ref, own->ep) &&
+                           !folb_ref_same_way(ref, i)
+                     : own->ep->address.kind == ref->own[0].ep->address.kind;
+}
+
+/* An implicit cluster of own addresses. */
 static enum folb_managed implicit_locked(struct folb_ref *ref)
 {
   struct folb_endpoint **eps;
-  enum folb_kind         kind;
   const uint32_t         least = ref->always ? 1 : 2;
   uint32_t               i, n = 0;
 
-  if (ref->n_own < least)
-    return FOLB_UNMANAGED;
-  kind = ref->own[0].ep->address.kind;
   for (i = 0; i < ref->n_own; i++)
-    n += ref->own[i].ep->address.kind == kind;
-  if (n < least)
+    n += own_joins(ref, i);
+  /* With other addresses the ORB would go on in clear text. */
+  if (n == 0 || (ref->secure ? ref->n_own : n) < least)
     return FOLB_UNMANAGED;
   eps = (struct folb_endpoint **)folb_resize(&ref->engine->env, NULL, n,
                                              sizeof(struct folb_endpoint *));
   if (eps == NULL)
     return FOLB_UNDECIDED;
   for (i = 0, n = 0; i < ref->n_own; i++)
-    if (ref->own[i].ep->address.kind == kind)
+    if (own_joins(ref, i))
       eps[n++] = ref->own[i].ep;
   ref->implicit = folb_implicit_locked(ref->engine, eps, n);
   folb_free(&ref->engine->env, eps);
   if (ref->implicit == NULL)
     return FOLB_UNDECIDED;
   ref->cluster = ref->implicit;
-  atomic_store_explicit(&ref->kind, (uint32_t)kind, memory_order_relaxed);
+  folb_ref_kind_found_locked(ref, ref->own[0].ep->address.kind);
   return FOLB_MANAGED;
 }
 
@@ -431,8 +483,9 @@ uint64_t folb_ref_names_until(struct folb_ref *ref)
     until = sources;
   if (folb_news_until_locked(ref) > until)
     until = folb_news_until_locked(ref);
-  for (i = 0; i < ref->n_own; i++) {
-    const struct folb_host *host = ref->own[i].ep->host;
+  for (i = 0; i < ref->n_own + ref->n_names; i++) {
+    const struct folb_host *host =
+        i < ref->n_own ? ref->own[i].ep->host : ref->names[i - ref->n_own];
 
     if (host != NULL && folb_host_until(ref->engine, host) > until)
       until = folb_host_until(ref->engine, host);
@@ -443,22 +496,28 @@ uint64_t folb_ref_names_until(struct folb_ref *ref)
 
 enum folb_managed folb_ref_settle(struct folb_ref *ref)
 {
-  enum folb_managed  managed;
-  struct folb_outbox out;
+  const struct folb_endpoint *first;
+  enum folb_managed           managed;
+  struct folb_outbox          out;
+  uint32_t                    n;
 
   folb_ref_take_in(ref, true);
   folb_outbox_init(&out, ref->engine);
   folb_lock(ref->engine);
   managed = folb_ref_settle_locked(ref, &out);
+  first   = folb_ref_unreached_locked(ref, &n);
   folb_unlock(ref->engine);
   folb_outbox_deliver(&out);
+  folb_warn_unreached(ref->engine, first, n);
   return managed;
 }
 
 enum folb_managed folb_ref_managed(struct folb_ref *ref, bool resolve)
 {
-  enum folb_managed  managed;
-  struct folb_outbox out;
+  const struct folb_endpoint *first;
+  enum folb_managed           managed;
+  struct folb_outbox          out;
+  uint32_t                    n;
 
   if (FOLB_LIKELY(decided(ref, resolve, &managed)))
     return managed;
@@ -467,7 +526,9 @@ enum folb_managed folb_ref_managed(struct folb_ref *ref, bool resolve)
   folb_outbox_init(&out, ref->engine);
   folb_lock(ref->engine);
   managed = folb_ref_decide_locked(ref, resolve, &out);
+  first   = folb_ref_unreached_locked(ref, &n);
   folb_unlock(ref->engine);
   folb_outbox_deliver(&out);
+  folb_warn_unreached(ref->engine, first, n);
   return managed;
 }

@@ -135,6 +135,8 @@ static void plan_again(struct folb_plan_entry   *e,
   e->backup &= member->backup;
   e->balancer |= member->balancer;
   e->weight_set |= member->weight_set;
+  if (e->ssl_port == 0)
+    e->ssl_port = member->ssl_port;
 }
 
 struct folb_plan_entry *folb_plan_add(struct folb_plan         *plan,
@@ -150,6 +152,7 @@ struct folb_plan_entry *folb_plan_add(struct folb_plan         *plan,
   e->member     = member;
   e->weight     = member->weight;
   e->weight_set = member->weight_set;
+  e->ssl_port   = member->ssl_port;
   e->backup     = member->backup;
   e->balancer   = member->balancer;
   e->named      = member->name[0] != '\0';

@@ -134,6 +134,29 @@ enum folb_status folb_member_write(const struct folb_env *env, const char *name,
   return encapsulate(env, instance_write, &instance, out, out_len);
 }
 
+static void leaving_write(struct cdr_writer *w, const void *arg)
+{
+  const struct instance *instance = (const struct instance *)arg;
+
+  cdr_put_string(w, instance->name, strlen(instance->name));
+  cdr_put_ulong(w, instance->weight);
+}
+
+enum folb_status folb_leaving_write(const struct folb_env *env,
+                                    const char *name, uint32_t weight,
+                                    uint8_t **out, size_t *out_len)
+{
+  struct instance instance = {name, weight, NULL, 0};
+
+  if (out == NULL || out_len == NULL)
+    return FOLB_EINVAL;
+  *out     = NULL;
+  *out_len = 0;
+  if (name == NULL || weight > INT32_MAX)
+    return FOLB_EINVAL;
+  return encapsulate(env, leaving_write, &instance, out, out_len);
+}
+
 static void balancing_write(struct cdr_writer *w, const void *arg)
 {
   cdr_put_ulong(w, *(const bool *)arg ? 1 : 0);

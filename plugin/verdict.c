@@ -47,6 +47,7 @@ static const struct row rows[FOLB_OUTCOME_COUNT] = {
     [FOLB_OUTCOME_DEADLINE]         = ALWAYS(RAISE, NONE),
     [FOLB_OUTCOME_DEADLINE_REPLY]   = ALWAYS(RAISE, NONE),
     [FOLB_OUTCOME_DEADLINE_CONNECT] = ALWAYS(RAISE, AVOID),
+    [FOLB_OUTCOME_DISCONNECTED]     = ALWAYS(RAISE, NONE),
 };
 
 static const char *const outcome_text[FOLB_OUTCOME_COUNT] = {
@@ -73,6 +74,7 @@ static const char *const outcome_text[FOLB_OUTCOME_COUNT] = {
     [FOLB_OUTCOME_DEADLINE]          = "deadline reached",
     [FOLB_OUTCOME_DEADLINE_REPLY]    = "deadline reached in the call",
     [FOLB_OUTCOME_DEADLINE_CONNECT]  = "deadline reached while connecting",
+    [FOLB_OUTCOME_DISCONNECTED]      = "disconnected here",
 };
 
 const char *folb_outcome_text(enum folb_outcome outcome)

@@ -28,6 +28,7 @@ class Agent {
  public:
   void start(Runtime& runtime);
   void stop();
+  folb_status leave(bool leaving);
   bool running() const { return running_; }
   void before_fork();
   void after_fork(bool child);
@@ -76,8 +77,13 @@ class Agent {
       sched_yield();
   }
   void end_change() { changing_.clear(); }
+  struct Change { // which has begun
+    Agent& agent;
+    ~Change() { agent.end_change(); }
+  };
   void keep_current();
   void refresh();
+  void refresh_changing();
   void exchange(folb_publication* fresh);
   bool quiet() const;
   void free_retired();
@@ -97,6 +103,7 @@ class Agent {
   };
 
   std::atomic<bool>              running_{false};
+  std::atomic<bool>              leaving_{false};
   std::atomic<folb_publication*> publication_{nullptr};
   std::atomic<uint64_t>          seen_{0}; // generation of the engine
   folb_engine*                   engine_ = nullptr;
@@ -132,8 +139,8 @@ std::string host_name()
 std::string new_label(uint64_t started_ms, unsigned number)
 {
   char unique[64];
-  snprintf(unique, sizeof unique, "%lx:%llx:%x", long(getpid()),
-           static_cast<unsigned long long>(started_ms), number);
+  (void)snprintf(unique, sizeof unique, "%lx:%llx:%x", long(getpid()),
+                 static_cast<unsigned long long>(started_ms), number);
   return host_name() + ":::" + unique;
 }
 
@@ -141,7 +148,7 @@ void Agent::say(const folb_publication& publication)
 {
   const folb_tagged& label = *folb_publication_label(&publication);
   log(FOLB_LOG_CONFIG, "folbServer %s: references carry %u members, label %.*s",
-      config_->server, unsigned(publication.n - 1), int(label.len),
+      config_->server, unsigned(publication.n_members), int(label.len),
       reinterpret_cast<const char*>(label.data));
   if (publication.left_out)
     log(FOLB_LOG_ERROR,
@@ -187,17 +194,20 @@ void Agent::refresh()
 {
   if (!begin_change())
     return; // another thread is about it; what was is good until then
-  struct Change {
-    Agent& agent;
-    ~Change() { agent.end_change(); }
-  } change{*this};
+  const Change change{*this};
+  refresh_changing();
+}
+
+void Agent::refresh_changing()
+{
   if (!running_)
     return;
   const uint64_t    generation = folb_engine_generation(engine_);
   folb_publication* fresh      = nullptr;
   const std::string label      = new_label(started_ms_, labels_ + 1);
   retired_.reserve(retired_.size() + 1);
-  if (folb_publication_new(engine_, label.c_str(), publication_.load(), &fresh))
+  if (folb_publication_new(engine_, label.c_str(), leaving_,
+                           publication_.load(), &fresh))
     throw std::bad_alloc();
   if (fresh) {
     ++labels_;
@@ -206,6 +216,22 @@ void Agent::refresh()
   }
   seen_.store(generation, std::memory_order_relaxed);
   free_retired();
+}
+
+folb_status Agent::leave(bool leaving)
+{
+  wait_to_change();
+  const Change            change{*this};
+  const folb_publication* now = publication_.load();
+  if (!running_ || !now)
+    return FOLB_EINACTIVE;
+  if (!now->lists_own)
+    return FOLB_ENOENT;
+  if (leaving_.exchange(leaving) != leaving)
+    log(FOLB_LOG_CONFIG, "folbServer %s: %s the cluster", config_->server,
+        leaving ? "leaves" : "is back in");
+  refresh_changing();
+  return FOLB_OK;
 }
 
 void Agent::keep_current()
@@ -263,7 +289,12 @@ void Agent::receive(GIOP_S& request)
   owed = nullptr;
   keep_current();
   Visit visit(*this);
-  if (visit.get() && !has_label(request, *visit.get()) && publishes(request))
+  // Who comes while this instance leaves is told each time, because it holds
+  // good for a second.
+  if (visit.get() &&
+      (!has_label(request, *visit.get()) ||
+       leaving_.load(std::memory_order_relaxed)) &&
+      publishes(request))
     owed = &request;
 }
 
@@ -408,6 +439,7 @@ void Agent::start(Runtime& runtime)
   config_     = &runtime.config();
   started_ms_ = uint64_t(time(nullptr)) * 1000000 + now_ms() % 1000000;
   warned_own_ = false;
+  leaving_    = false;
   running_    = true;
   refresh();
   Interceptors* interceptors = omniORB::getInterceptors();
@@ -455,6 +487,11 @@ void agent_start(Runtime& runtime)
   if (!made)
     made = new Agent;
   agent().start(runtime);
+}
+
+folb_status agent_leave(bool leaving)
+{
+  return made ? agent().leave(leaving) : FOLB_EINACTIVE;
 }
 
 void agent_stop()

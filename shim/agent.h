@@ -11,6 +11,9 @@ namespace omnifolb {
 
 // Adds interceptors if the key is set.
 void agent_start(Runtime& runtime);
+// What is announced of this instance from now on: that it leaves, or not.
+// FOLB_EINACTIVE: there is no agent; FOLB_ENOENT: no member is this instance.
+folb_status agent_leave(bool leaving);
 // Before the engine ends.
 void agent_stop();
 // Before any lock is taken.

@@ -3,9 +3,12 @@
 // The C API of the plug-in. No exception leaves it.
 #include <folb/omnifolb.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
+#include "agent.h"
+#include "events.h"
 #include "orb.h"
 #include "runtime.h"
 
@@ -38,16 +41,12 @@ Api& api()
 
 std::atomic<bool> orb_exists{false};
 
-// The application's callback; under shim_lock.
-void (*event_callback)(void*, const folb_event*);
-void* event_arg;
-
 // Trivially destroyed, so usable from any thread until its very end.
 __thread char last_error[sizeof(folb_error::msg)];
 
 int fail(folb_status status, const char* why)
 {
-  snprintf(last_error, sizeof last_error, "%s", why);
+  (void)snprintf(last_error, sizeof last_error, "%s", why);
   return status;
 }
 int done()
@@ -73,8 +72,8 @@ folb_status apply(folb_engine* engine, Clusters& clusters)
 {
   std::vector<folb_cluster_spec> specs(clusters.size());
   for (size_t i = 0; i < clusters.size(); ++i) {
-    snprintf(specs[i].label, sizeof specs[i].label, "%s",
-             clusters[i].label.c_str());
+    (void)snprintf(specs[i].label, sizeof specs[i].label, "%s",
+                   clusters[i].label.c_str());
     specs[i].members   = clusters[i].members.data();
     specs[i].n_members = uint32_t(clusters[i].members.size());
   }
@@ -84,28 +83,8 @@ folb_status apply(folb_engine* engine, Clusters& clusters)
   return folb_engine_set_source(engine, FOLB_SOURCE_ENDPOINTS, &list);
 }
 
-// Events of a change that this thread makes, until its lock is given back.
-struct Event {
-  std::string endpoint;
-  folb_event  event;
-};
-__thread std::vector<Event>* pending;
-
-void deliver(const folb_event& event)
-{
-  void (*callback)(void*, const folb_event*);
-  void* arg;
-  {
-    Guard guard(shim_lock);
-    callback = event_callback;
-    arg      = event_arg;
-  }
-  if (callback)
-    callback(arg, &event);
-}
-
 // Makes a change to the list: change() returns a status and edits clusters.
-template <class Change> int edit_locked(Change change)
+template <class Change> int edit(Change change)
 {
   std::lock_guard<Mutex> guard(change_lock);
   Runtime::Pin           runtime;
@@ -125,24 +104,6 @@ template <class Change> int edit_locked(Change change)
   now.given    = true;
   now.clusters = std::move(clusters);
   return done();
-}
-
-template <class Change> int edit(Change change)
-{
-  std::vector<Event> events;
-  int                status;
-  {
-    struct Collect {
-      explicit Collect(std::vector<Event>& to) { pending = &to; }
-      ~Collect() { pending = nullptr; }
-    } collect(events);
-    status = edit_locked(change);
-  }
-  for (Event& e : events) {
-    e.event.endpoint = e.endpoint.c_str();
-    deliver(e.event);
-  }
-  return status;
 }
 
 template <class Function>
@@ -214,12 +175,15 @@ struct Weight {
   bool     given;
 };
 
-// The member has the other weight afterwards.
-int weigh(const char* address, Weight& other)
+// The member has the other weight afterwards. from: and nothing changes if
+// another thread has given it a weight of its own meanwhile; NULL: whatever it
+// has.
+int weigh(const char* address, Weight& other, const uint32_t* from = nullptr)
 {
   return edit([&](Clusters& clusters) {
-    int status = FOLB_OK;
-    if (folb_member* member = find(clusters, address, status)) {
+    int          status = FOLB_OK;
+    folb_member* member = find(clusters, address, status);
+    if (member && (!from || (member->weight_set && member->weight == *from))) {
       std::swap(member->weight, other.weight);
       std::swap(member->weight_set, other.given);
     }
@@ -265,6 +229,22 @@ std::string stringified(const char* name)
   return static_cast<const char*>(ior);
 }
 
+int announce(bool leaving)
+{
+  switch (agent_leave(leaving)) {
+  case FOLB_OK:
+    return done();
+  case FOLB_EINACTIVE:
+    return fail(FOLB_EINACTIVE, "no server agent; it wants folbServer, an "
+                                "endpoint source and ORB_init");
+  case FOLB_ENOENT:
+    return fail(FOLB_ENOENT, "no endpoint of the first cluster has the name "
+                             "that folbServer gives");
+  default:
+    return fail(FOLB_ENOMEM);
+  }
+}
+
 } // namespace
 
 bool api_endpoints_given()
@@ -278,14 +258,6 @@ bool api_endpoints_apply(folb_engine* engine)
   std::lock_guard<Mutex> guard(change_lock);
   api().running = api().before;
   return api().running.given && !apply(engine, api().running.clusters);
-}
-
-void api_event(const folb_event* event)
-{
-  if (pending)
-    pending->push_back({event->endpoint, *event});
-  else
-    deliver(*event);
 }
 
 void api_orb_exists(bool exists) { orb_exists = exists; }
@@ -331,6 +303,12 @@ int omnifolb_set_endpoints(const char* endpoints)
     Clusters given;
     if (int status = parse(endpoints, given))
       return status;
+    // As with an empty file: calls would go on at whatever references name.
+    if (std::all_of(given.begin(), given.end(),
+                    [](const Cluster& c) { return c.members.empty(); }))
+      return fail(FOLB_EINVAL,
+                  "no endpoint given; at least one is accepted, and "
+                  "omnifolb_drain() takes one out of use");
     return edit([&](Clusters& clusters) {
       clusters = given;
       return int(FOLB_OK);
@@ -383,7 +361,7 @@ int omnifolb_set_weight(const char* address, unsigned weight)
     const uint32_t counts = weight_in_force(address, weight);
     if (counts == weight)
       return done();
-    if (int status = weigh(address, other))
+    if (int status = weigh(address, other, &weight))
       return status;
     return fail(FOLB_EEXIST, (std::string("weight ") + std::to_string(weight) +
                               " of \"" + address +
@@ -414,8 +392,18 @@ int omnifolb_stats(bool (*visit)(void*, const folb_endpoint_stats*),
 
 int omnifolb_on_event(void (*callback)(void*, const folb_event*), void* arg)
 {
-  Guard guard(shim_lock);
-  event_callback = callback;
-  event_arg      = arg;
-  return done();
+  return guarded([&] {
+    events_to(callback, arg);
+    return done();
+  });
+}
+
+int omnifolb_leave(void)
+{
+  return guarded([] { return announce(true); });
+}
+
+int omnifolb_join(void)
+{
+  return guarded([] { return announce(false); });
 }

@@ -93,9 +93,10 @@ constexpr uint64_t lately_ms = 10000;
 } // namespace
 
 Channel::Channel(Runtime& runtime, EndpointChannels& home,
-                 CORBA::ULong ior_flags, AddressList ways, std::string key)
+                 CORBA::ULong ior_flags, AddressList ways, bool said,
+                 std::string key)
     : runtime_(runtime), ior_flags_(ior_flags), ways_(std::move(ways)),
-      key_(std::move(key)), home_(&home)
+      said_(said), key_(std::move(key)), home_(&home)
 {
 }
 
@@ -285,9 +286,10 @@ std::string key_of(const AddressList& ways, CORBA::ULong ior_flags)
 } // namespace
 
 Channel* EndpointChannels::find(Runtime& runtime, folb_endpoint* endpoint,
-                                CORBA::ULong ior_flags, AddressList ways)
+                                CORBA::ULong ior_flags, AddressList ways,
+                                bool said)
 {
-  std::string       key = key_of(ways, ior_flags);
+  std::string       key = key_of(ways, ior_flags) + (said ? " said" : "");
   Guard             guard(shim_lock);
   EndpointChannels& home = runtime.channels_of(folb_endpoint_text(endpoint));
   home.hold(endpoint);
@@ -296,7 +298,7 @@ Channel* EndpointChannels::find(Runtime& runtime, folb_endpoint* endpoint,
     found = found->next_;
   if (!found) {
     found        = new Channel(runtime, home, ior_flags, std::move(ways),
-                               std::move(key));
+                               said, std::move(key));
     found->next_ = home.first_;
     home.first_  = found;
   }

@@ -34,6 +34,7 @@ struct Attempt {
   bool         timed_out;  // the connect, by its limit
   bool         by_app;     // which was the application's connect timeout
   uint64_t     until;      // of a probe
+  bool         secured;    // while reading a forward: it came by SSL
 };
 
 using AddressList = std::vector<std::unique_ptr<omni::giopAddress>>;
@@ -42,6 +43,11 @@ using AddressList = std::vector<std::unique_ptr<omni::giopAddress>>;
 // which they prefer (smaller first).
 bool rules_allow(const omni::giopAddress& address, CORBA::ULong ior_flags,
                  CORBA::ULong& rank, CORBA::ULong& strand_flags);
+
+constexpr uint32_t max_addresses = 32; // of one name that are used
+
+// The canonical name of an address's host; "" when it has none.
+std::string host_name(const omni::giopAddress& address);
 
 // A time of now_ms() as the ORB has it: zero for none, else of the wall clock.
 omni_time_t wall_deadline(uint64_t until);
@@ -162,9 +168,10 @@ class Channel {
   friend class EndpointAddress;
   friend class EndpointChannels;
 
-  // Closed. ways: in no particular order, names unresolved; at least one.
+  // Closed. ways: in no particular order, names unresolved; at least one. said:
+  // it is where a list or servers say that the endpoint listens for SSL.
   Channel(Runtime& runtime, EndpointChannels& home, CORBA::ULong ior_flags,
-          AddressList ways, std::string key);
+          AddressList ways, bool said, std::string key);
   ~Channel() = default;
 
   EndpointRope* make_rope();
@@ -181,7 +188,7 @@ class Channel {
   bool limit();
   // Of a connection that the first send opens.
   omni::GIOP_C& unopened(omni::GIOP_C& giop) const;
-  omni::GIOP_C& acquire_checked(omni::GIOP_C& giop, const Request& request,
+  omni::GIOP_C& acquire_checked(omni::GIOP_C& first, const Request& request,
                                 bool fresh_only);
   omni::giopActiveConnection* connect(CORBA::ULong strand_flags,
                                       bool&        timed_out);
@@ -196,6 +203,7 @@ class Channel {
   Runtime&      runtime_;
   CORBA::ULong  ior_flags_;
   AddressList   ways_; // constant
+  const bool    said_; // a list or servers say the one way, and may say another
   std::string   key_;
   EndpointRope* rope_  = nullptr; // there while anybody has a slot
   Slots         slots_;
@@ -221,7 +229,7 @@ class EndpointChannels {
 
   // The channel for these ways, retained; made if it is not there.
   static Channel* find(Runtime& runtime, folb_endpoint* endpoint,
-                       CORBA::ULong ior_flags, AddressList ways);
+                       CORBA::ULong ior_flags, AddressList ways, bool said);
   // A channel that knows a profile, which is the only one of profiles then,
   // retained; NULL: none does.
   Channel* known(IOP::TaggedProfileList& profiles) const;

@@ -34,6 +34,8 @@ folb_outcome outcome_of(const omni::giopStream::CommFailure& x,
     return attempt.connect;
   if (x.minor() == TRANSIENT_CallTimedout)
     return no ? FOLB_OUTCOME_DEADLINE : FOLB_OUTCOME_DEADLINE_REPLY;
+  if (connection && connection->ended_here())
+    return no ? FOLB_OUTCOME_REUSED_NO : FOLB_OUTCOME_DISCONNECTED;
   if (connection && connection->stalled())
     return FOLB_OUTCOME_STALLED;
   if (!fresh)

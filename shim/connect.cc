@@ -4,6 +4,7 @@
 // every address of the endpoint in turn within one connect cap.
 #include "channel.h"
 #include "own.h"
+#include "profiles.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -22,21 +23,8 @@ bool local_shortage(int error)
 
 bool is_ssl(const omni::giopAddress& address)
 {
-  return !strcmp(address.type(), "giop:ssl");
+  return is_kind(address, FOLB_KIND_SSL);
 }
-
-// The canonical name of an address's host; "" when it has none.
-std::string host_name(const omni::giopAddress& address)
-{
-  const char*  host = address.host();
-  folb_address canonical;
-  if (!host || omni::LibcWrapper::isipaddr(host) ||
-      folb_address_make(FOLB_KIND_TCP, host, strlen(host), 1, &canonical))
-    return "";
-  return canonical.host;
-}
-
-constexpr uint32_t max_addresses = 32; // of one name
 
 // What a look-up of a name gave.
 enum class Names { answered, failed, late };
@@ -68,6 +56,16 @@ Names look_up(Runtime& runtime, const std::string& host, uint64_t until,
 }
 
 } // namespace
+
+std::string host_name(const omni::giopAddress& address)
+{
+  const char*  host = address.host();
+  folb_address canonical;
+  if (!host || omni::LibcWrapper::isipaddr(host) ||
+      folb_address_make(FOLB_KIND_TCP, host, strlen(host), 1, &canonical))
+    return "";
+  return canonical.host;
+}
 
 uint32_t app_connect_ms()
 {
@@ -111,7 +109,9 @@ bool rules_allow(const omni::giopAddress& address, CORBA::ULong ior_flags,
   return allowed;
 }
 
-// late: a name was not answered in time; failed: one cannot be resolved.
+// late: a name was not answered in time; failed: one cannot be resolved. What
+// comes after an SSL address is no clear text, be that address refused, or its
+// name unknown: else whoever disturbs the one gets to read the other.
 AddressList Channel::addresses(uint64_t until, bool& late, bool& failed) const
 {
   struct Ranked {
@@ -119,15 +119,25 @@ AddressList Channel::addresses(uint64_t until, bool& late, bool& failed) const
     std::unique_ptr<omni::giopAddress> address;
   };
   std::vector<Ranked> ranked;
+  CORBA::ULong        ssl = 0xffffffff; // rank of the first by SSL
   auto add = [&](omni::giopAddress* address, const omni::giopAddress& seen) {
     std::unique_ptr<omni::giopAddress> owned(address);
     CORBA::ULong                       rank = 0, flags = 0;
-    if (rules_allow(seen, ior_flags_, rank, flags))
-      ranked.push_back({rank, std::move(owned)});
+    if (!rules_allow(seen, ior_flags_, rank, flags))
+      return;
+    if (is_ssl(*owned))
+      ssl = std::min(ssl, rank);
+    ranked.push_back({rank, std::move(owned)});
   };
   const bool rules_see_names = !orbParameters::resolveNamesForTransportRules;
-  for (const auto& way : ways_) {
-    std::string host = host_name(*way);
+  std::unique_ptr<omni::giopAddress> moved;
+  folb_address                       now;
+  const folb_call*                   call = current_attempt->call;
+  if (said_ && call && folb_endpoint_ssl(call->endpoint, &now))
+    moved.reset(orb_address(now));
+  for (const auto& made : ways_) {
+    const omni::giopAddress* way  = moved ? moved.get() : made.get();
+    std::string              host = host_name(*way);
     // A certificate is checked against the name: it stays where rules allow.
     if (host.empty() || (rules_see_names && is_ssl(*way))) {
       add(way->duplicate(), *way);
@@ -137,6 +147,8 @@ AddressList Channel::addresses(uint64_t until, bool& late, bool& failed) const
     Names names = look_up(runtime_, host, until, numeric);
     late |= names == Names::late;
     failed |= names == Names::failed;
+    if (names != Names::answered && is_ssl(*way))
+      ssl = 0; // it may have been
     for (const auto& n : numeric) {
       omni::giopAddress* address = way->duplicate(n.c_str());
       add(address, rules_see_names ? *way : *address);
@@ -147,7 +159,8 @@ AddressList Channel::addresses(uint64_t until, bool& late, bool& failed) const
       [](const Ranked& a, const Ranked& b) { return a.rank < b.rank; });
   AddressList list;
   for (auto& r : ranked)
-    list.push_back(std::move(r.address));
+    if (r.rank <= ssl || !is_kind(*r.address, FOLB_KIND_TCP))
+      list.push_back(std::move(r.address));
   return list;
 }
 
@@ -190,8 +203,13 @@ Channel::try_addresses(const AddressList& addresses, const folb_cap& cap,
       until = now + (until - now) / (others + 1);
     CORBA::Boolean timed_out = 0;
     errno                    = 0;
-    if (auto* c =
-            address.Connect(wall_deadline(until), strand_flags, timed_out)) {
+    auto* c = address.Connect(wall_deadline(until), strand_flags, timed_out);
+    if (c && is_to_itself(*c)) {
+      c->getConnection().decrRefCount(1); // nobody else knows it
+      c     = nullptr;
+      errno = ECONNREFUSED;
+    }
+    if (c) {
       attempt.connect = FOLB_OUTCOME_OK;
       if (attempt.call) // else a probe
         folb_call_connected(attempt.call);

@@ -33,7 +33,36 @@ bool is_close_connection(const unsigned char* octets, ssize_t size)
          octets[7] == giop_close;
 }
 
+struct Name {
+  sockaddr_storage address{};
+  socklen_t        size = sizeof address;
+
+  bool operator==(const Name& other) const
+  {
+    return size == other.size && !memcmp(&address, &other.address, size);
+  }
+  bool is_inet() const
+  {
+    return address.ss_family == AF_INET || address.ss_family == AF_INET6;
+  }
+};
+
 } // namespace
+
+bool is_to_itself(omni::giopActiveConnection& connection)
+{
+  auto* holder =
+      dynamic_cast<omni::SocketHolder*>(&connection.getConnection());
+  if (!holder)
+    return false;
+  const int fd = Holder::descriptor(*holder);
+  Name      here, there;
+  return !getsockname(fd, reinterpret_cast<sockaddr*>(&here.address),
+                      &here.size) &&
+         !getpeername(fd, reinterpret_cast<sockaddr*>(&there.address),
+                      &there.size) &&
+         here.is_inet() && here == there;
+}
 
 Connection::Connection(const Channel&              owner,
                        omni::giopActiveConnection* real,

@@ -12,6 +12,10 @@ namespace omnifolb {
 
 class Channel;
 
+// Whether a connect has met itself: to a port of this host where nobody
+// listens, and which the kernel has just given the socket as its own.
+bool is_to_itself(omni::giopActiveConnection& connection);
+
 class Connection final : public omni::giopConnection,
                          public omni::giopActiveConnection {
  public:
@@ -44,6 +48,12 @@ class Connection final : public omni::giopConnection,
   // The connection broke while the peer's host still acknowledged: it read
   // nothing for folbKeepAlive.
   bool stalled() const { return stalled_.load(std::memory_order_relaxed); }
+  // Shut down on this side while calls may use it: _NP_disconnect(), or the
+  // ORB's shutdown under a call of our own. The peer is not to blame.
+  bool ended_here() const
+  {
+    return ended_here_.load(std::memory_order_relaxed);
+  }
 
   // No connection that the channel has now is good any longer.
   static void distrust_all(const Channel& owner);
@@ -64,7 +74,11 @@ class Connection final : public omni::giopConnection,
   // giopConnection
   int  Send(void* buf, size_t size, const omni_time_t& deadline) override;
   int  Recv(void* buf, size_t size, const omni_time_t& deadline) override;
-  void Shutdown() override { real_.Shutdown(); }
+  void Shutdown() override
+  {
+    ended_here_.store(true, std::memory_order_relaxed);
+    real_.Shutdown();
+  }
   const char* myaddress() override { return real_.myaddress(); }
   const char* peeraddress() override { return real_.peeraddress(); }
   const char* peeridentity() override { return real_.peeridentity(); }
@@ -97,6 +111,7 @@ class Connection final : public omni::giopConnection,
   std::atomic<bool>           stalled_{false};
   std::atomic<bool>           answered_{false};
   std::atomic<bool>           distrusted_{false};
+  std::atomic<bool>           ended_here_{false};
 
   // All connections, for abandon_all(); under shim_lock.
   static Connection* first_;

@@ -20,7 +20,7 @@ bool read_all(int fd, std::string& content, std::string& why)
 {
   struct stat s {};
   if (!fstat(fd, &s) && S_ISDIR(s.st_mode)) {
-    why = strerror(EISDIR);
+    why = error_text(EISDIR);
     return false;
   }
   char buffer[65536];
@@ -28,7 +28,7 @@ bool read_all(int fd, std::string& content, std::string& why)
     if (n < 0 && errno == EINTR)
       continue;
     if (n < 0) {
-      why = strerror(errno);
+      why = error_text(errno);
       return false;
     }
     content.append(buffer, size_t(n));
@@ -48,12 +48,18 @@ bool read_file(const char* path, std::string& content, std::string& why)
   // A named pipe without a writer must not hold up ORB_init.
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
-    why = strerror(errno);
+    why = error_text(errno);
     return false;
   }
   bool ok = read_all(fd, content, why);
   close(fd);
   return ok;
+}
+
+std::string error_text(int number)
+{
+  char buffer[128];
+  return strerror_r(number, buffer, sizeof buffer); // GNU's returns the text
 }
 
 } // namespace omnifolb

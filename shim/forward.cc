@@ -8,6 +8,8 @@
 #include "target.h"
 #include "own.h"
 
+#include <cstring>
+
 namespace omnifolb {
 
 namespace {
@@ -15,6 +17,13 @@ namespace {
 [[noreturn]] void no_usable_profile()
 {
   throw CORBA::TRANSIENT(TRANSIENT_NoUsableProfile, CORBA::COMPLETED_NO);
+}
+
+bool came_by_ssl(omni::GIOP_C& giop)
+{
+  constexpr char ssl[] = "giop:ssl:";
+  return !strncmp(giop.strand().connection->peeraddress(), ssl,
+                  sizeof ssl - 1);
 }
 
 } // namespace
@@ -53,14 +62,30 @@ void Identity::forget(folb_endpoint* endpoint)
   any_forward_.store(!forwards_.empty(), std::memory_order_release);
 }
 
+// What a call by SSL may go on to: what is here, or called by SSL only.
+bool Identity::keeps_ssl(omniIdentity& target)
+{
+  auto* ours = dynamic_cast<Identity*>(&target);
+  return ours ? ours->reference_->secure() : is_here(target);
+}
+
 // Reads the reference of a forward out of a reply.
 omniIdentity* Identity::take_forward(Attempt& attempt, omni::GIOP_C& giop)
 {
   attempt.reading = Attempt::forward;
+  attempt.secured = came_by_ssl(giop);
+  const std::string server = giop.strand().connection->peeraddress();
   CORBA::Object_var to(CORBA::Object::_unmarshalObjRef(giop));
   attempt.reading = Attempt::nothing;
   giop.RequestCompleted();
-  return target_of(to);
+  omniIdentity* target = target_of(to);
+  if (!target || !attempt.secured || keeps_ssl(*target))
+    return target;
+  runtime_.warn_of_server(server.c_str(), "a forward",
+                          "the call came by SSL, and the target is called by "
+                          "connections that are not ours");
+  Target unwanted(target);
+  return nullptr;
 }
 
 // The endpoint forwards to a target (NULL: nil), with a reference of ours. A
@@ -178,6 +203,13 @@ bool Identity::resolve_again(Invocation& invocation)
   if (CORBA::is_nil(to))
     return false;
   Target target(target_of(to));
+  if (reference_->secure() && !keeps_ssl(*target.get())) {
+    log(FOLB_LOG_ERROR,
+        "an initial reference of type %s is resolved again in vain: it was "
+        "called by SSL, and what it leads to now has no SSL address",
+        ior_->repositoryID());
+    return false;
+  }
   move(target.get());
   // What it says of its cluster is taken in now: its names are not waited for.
   if (auto* managed = dynamic_cast<Identity*>(target.get()))

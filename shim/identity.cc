@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <typeinfo>
+#include <vector>
 
 namespace omnifolb {
 
@@ -118,11 +119,29 @@ void Identity::loseRef(omniObjRef*)
     delete this;
 }
 
-// Caller holds internalLock; it is not held on return.
+// Of every place a call of this reference may be at: the ORB's own rope while
+// it was not managed, its endpoints, and what they forward to. Caller holds
+// internalLock; it is not held on return.
 void Identity::disconnect()
 {
-  Use use(*this);
-  static_cast<omni::giopRope*>(rope_)->disconnect();
+  std::vector<omniIdentity*> targets;
+  for (auto& f : forwards_)
+    targets.push_back(f.second);
+  if (moved_)
+    targets.push_back(moved_);
+  for (omniIdentity* target : targets)
+    target->gainRef();
+  {
+    Use use(*this);
+    static_cast<omni::giopRope*>(rope_)->disconnect();
+    reference_->disconnect();
+  }
+  for (omniIdentity* target : targets) {
+    omni::internalLock->lock();
+    target->disconnect(); // which unlocks
+    omni_tracedmutex_lock lock(*omni::internalLock);
+    target->loseRef();
+  }
 }
 
 // Two references are the same object to the ORB when it would use the same
@@ -143,13 +162,17 @@ bool Identity::managed(omniCallDescriptor& call)
   runtime_.ensure_background();
   const uint32_t changes = runtime_.changes();
   folb_managed   state   = folb_ref_managed(reference_->ref(), true);
+  reference_->look_again();
   if (OwnCalls* own = OwnCalls::current()) {
     own->begin(call);
     return state == FOLB_MANAGED ||
            folb_ref_settle(reference_->ref()) == FOLB_MANAGED;
   }
-  if (state == FOLB_UNDECIDED && wait_for_names(call))
-    state = FOLB_MANAGED;
+  if (state == FOLB_UNDECIDED) {
+    if (wait_for_names(call))
+      state = FOLB_MANAGED;
+    reference_->look_again();
+  }
   if (reference_->balanced())
     reference_->note_balance(call.objref()->_localServantTarget(), state);
   if (state != FOLB_MANAGED)

@@ -172,8 +172,9 @@ class Identity final : public omniIdentity {
   // ---- forward.cc
   Ending at_endpoint(Invocation& invocation, EngineCall& fc, bool fresh_only);
   Ending at_target(Invocation& invocation, EngineCall& fc, omniIdentity* to);
-  static omniIdentity* take_forward(Attempt& attempt, omni::GIOP_C& giop);
-  bool                 goes_on(Invocation& invocation) const;
+  omniIdentity* take_forward(Attempt& attempt, omni::GIOP_C& giop);
+  static bool   keeps_ssl(omniIdentity& target);
+  bool          goes_on(Invocation& invocation) const;
   omniIdentity* moved();
   void          move(omniIdentity* to);
   bool          call_moved(omniCallDescriptor& call);

@@ -25,7 +25,7 @@ void log(int level, const char* format, ...)
   if (n >= int(sizeof small)) {
     large.resize(size_t(n) + 1);
     va_start(args, format);
-    vsnprintf(&large[0], large.size(), format, args);
+    (void)vsnprintf(&large[0], large.size(), format, args);
     va_end(args);
   }
   omniORB::logger out;

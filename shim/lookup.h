@@ -28,6 +28,14 @@ class Lookup {
   virtual ~Lookup() = default;
   // Ends early when background is to stop; its result does not matter then.
   virtual Found run(Background& background) = 0;
+  // As Background::wait(), until the next run. late: there were answers to
+  // what run() did not wait for any longer; again() has them too.
+  virtual bool wait(Background& background, uint64_t until, bool& late)
+  {
+    late = false;
+    return background.wait(until);
+  }
+  virtual Found again() { return {}; }
   // In the child of a fork, where the thread is not: closes descriptors.
   // Under shim_lock.
   virtual void forget() {}

@@ -72,6 +72,19 @@ void add_other_ways(omniIOR& ior, std::vector<folb_member>& list)
   }
 }
 
+// Where the host of the address listens for SSL; 0: not said.
+uint16_t ssl_port_at(omniIOR& ior, const folb_address& main)
+{
+  for (const omni::giopAddress* way : ior.getIORInfo()->addresses()) {
+    folb_address address;
+    const char*  text = way->address();
+    if (!folb_address_parse(text, strlen(text), &address, nullptr) &&
+        address.kind == FOLB_KIND_SSL && !strcmp(address.host, main.host))
+      return address.port;
+  }
+  return 0;
+}
+
 // All addresses of all profiles of a reference.
 void add_addresses(CORBA::Object_ptr object, std::vector<folb_member>& list)
 {
@@ -88,8 +101,11 @@ void add_addresses(CORBA::Object_ptr object, std::vector<folb_member>& list)
     if (profiles[i].tag != IOP::TAG_INTERNET_IOP ||
         folb_profile_parse(data.get_buffer(), data.length(), &p))
       continue;
-    if (!folb_address_make(FOLB_KIND_TCP, p.host, p.host_len, p.port, &main))
+    if (!folb_address_make(FOLB_KIND_TCP, p.host, p.host_len, p.port, &main)) {
       list.push_back(member_of(main));
+      if (CORBA::Long(i) == ior->addr_selected_profile_index())
+        list.back().ssl_port = ssl_port_at(*ior, main);
+    }
     for (uint32_t a = 0; a < p.n_alternates; ++a)
       list.push_back(member_of(alternates[a]));
   }

@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
+#include <unistd.h>
+
 #include "file.h"
 #include "orb.h"
 #include "runtime.h"
-
-extern char** environ;
 
 namespace omnifolb {
 
@@ -88,7 +88,7 @@ std::string unfit(const char* path)
 {
   std::string content, why;
   if (!read_file(path, content, why))
-    return why == strerror(ENOENT)
+    return why == error_text(ENOENT)
                ? ""
                : why + "; a readable file is accepted, or one that is not "
                        "there yet";
@@ -120,7 +120,7 @@ class Handler final : public Options::Handler {
     if (!key_.lists || !given.here || given.source != source ||
         given.text == key_.value)
       given.text = value;
-    else if (strcmp(value, key_.value))
+    else if (strcmp(value, key_.value) != 0)
       given.text.append(",").append(value);
     given.here   = true;
     given.source = source;
@@ -167,7 +167,7 @@ void warn_unknown(const std::string& name, const char* where)
 void look_through_environment()
 {
   for (char** e = environ; e && *e; ++e) {
-    if (strncmp(*e, "ORBfolb", 7))
+    if (strncmp(*e, "ORBfolb", 7) != 0)
       continue;
     std::string name(*e + 3, strcspn(*e + 3, "="));
     if (!folb_key_find(name.c_str()))

@@ -44,6 +44,7 @@ _Unwind_Reason_Code look(_Unwind_Context* context, void* arg)
 {
   auto& search = *static_cast<Search*>(arg);
   // The return address itself may belong to the next function.
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): it comes as a number
   void* at       = reinterpret_cast<void*>(_Unwind_GetIP(context) - 1);
   void* function = _Unwind_FindEnclosingFunction(at);
   search.unmarshals |= is(function, &omniObjRef::_unMarshal);

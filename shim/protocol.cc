@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "protocol.h"
 
+#include <climits>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -29,8 +30,9 @@ ServiceContexts* contexts()
 
 CORBA::Octet* room_for(CORBA::ULong id, CORBA::ULong size)
 {
+  // The ORB reads octets by an int.
   return id == FOLB_CONTEXT_UPDATE && size <= orbParameters::giopMaxMsgSize &&
-                 contexts()
+                 size <= INT_MAX && contexts()
              ? contexts()->room(size)
              : nullptr;
 }

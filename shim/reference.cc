@@ -30,15 +30,6 @@ Extra* find_extra(omniIOR::IORInfo& info)
   return nullptr;
 }
 
-// An address that is listed twice is connected to once.
-void add_way(AddressList& ways, const omni::giopAddress& way)
-{
-  for (const auto& there : ways)
-    if (!strcmp(there->address(), way.address()))
-      return;
-  ways.emplace_back(way.duplicate());
-}
-
 // Whether the policy gives a new context an endpoint of its own choice: else
 // it does not matter where a reference comes from.
 bool gives_contexts(uint32_t uses)
@@ -186,102 +177,41 @@ bool Reference::rewrite(folb_address& address)
   return what != FOLB_REWRITE_DROPPED;
 }
 
-// A path is one of the host that the profile names.
-Reference::Way Reference::way(const Profile&           profile,
-                              const omni::giopAddress& address) const
-{
-  Way way{&address, {}, nullptr};
-  if (!canonical(address, way.canonical))
-    way.canonical = folb_address{};
-  else if (way.canonical.kind == FOLB_KIND_UNIX && profile.moved)
-    way.address = nullptr;
-  else
-    switch (folb_config_rewrite(&runtime_.config(), &way.canonical)) {
-    case FOLB_REWRITE_NONE:
-      break;
-    case FOLB_REWRITE_CHANGED:
-      way.made.reset(orb_address(way.canonical));
-      way.address = way.made.get();
-      break;
-    case FOLB_REWRITE_DROPPED:
-      way.address = nullptr;
-    }
-  return way;
-}
-
-void Reference::note(const omni::giopAddress& address, const Way& way)
-{
-  if (way.address == &address)
-    return;
-  some_rewritten_ = true;
-  if (log_enabled(FOLB_LOG_DECISION))
-    log(FOLB_LOG_DECISION, "%s of a reference of type %s: %s%s",
-        address.address(), ior_.repositoryID(),
-        way.address ? "rewritten to " : "dropped",
-        way.address ? way.address->address() : "");
-}
-
-// Ssl and unix components are other ways to a profile's endpoint. One of them
-// stands for it when it is listed as an endpoint itself and preferred by the
-// rules, or when the profile has no TCP address.
-bool Reference::other_ways(const Profile& profile, std::vector<folb_own>& own)
-{
-  const Decoded     decoded(ior_, profile.index);
-  omniIOR::IORInfo* info = decoded.info();
-  if (!info)
-    return false;
-  CORBA::ULong best = 0xffffffff, rank = 0, flags = 0;
-  folb_address found{};
-  for (const omni::giopAddress* a : info->addresses()) {
-    const Way w = way(profile, *a);
-    note(*a, w);
-    if (!w.address || !rules_allow(*w.address, info->flags(), rank, flags) ||
-        rank >= best)
-      continue;
-    if (is_kind(*w.address, FOLB_KIND_TCP)) {
-      // Names are judged when they are resolved; alternates not at all.
-      if (profile.main.port &&
-          folb_address_equal(&w.canonical, &profile.main)) {
-        best  = rank;
-        found = folb_address{};
-      }
-    }
-    else if (w.canonical.host[0] &&
-             (!profile.main.port ||
-              folb_engine_lists(runtime_.engine(), &w.canonical))) {
-      best  = rank;
-      found = w.canonical;
-    }
-  }
-  if (found.host[0])
-    own.push_back({found, profile.index});
-  return found.host[0];
-}
-
 bool Reference::open(const char* target_id)
 {
   const std::unique_ptr<Announcement> announced = announcement();
   const folb_announcement* said = announced ? &announced->said() : nullptr;
+  const Attempt*           a    = current_attempt;
   std::vector<folb_own>    own;
+  std::vector<std::string> names;
+  folb_ref_spec            spec{};
+  // Security does not fall at a forward either.
+  must_ssl_ = a && a->reading == Attempt::forward && a->secured;
+  judge();
   for (const Profile& p : profiles_) {
-    if (said && said->ssl_only && said->n_tls &&
+    add_names(p, names);
+    if (said && (said->ssl_only || must_ssl_) && said->n_tls &&
         CORBA::Long(p.index) == ior_.addr_selected_profile_index()) {
       for (uint32_t i = 0; i < said->n_tls; ++i)
-        own.push_back({said->tls[i], p.index});
+        own.push_back({said->tls[i], p.index, false});
       continue;
     }
     // What goes by SSL or a local socket does not go by alternate addresses.
     if (other_ways(p, own))
       continue;
+    if (must_ssl_ && !p.by_ssl)
+      continue;
     if (p.main.port)
-      own.push_back({p.main, p.index});
-    for (const folb_address& a : p.alternates)
-      own.push_back({a, p.index});
+      own.push_back({p.main, p.index, p.by_ssl});
+    // The ORB would go on there in clear text; by SSL it is the same way.
+    spec.always |= transient_ && p.by_ssl && !p.alternates.empty();
+    if (transient_ && p.by_ssl)
+      continue;
+    for (const folb_address& alternate : p.alternates)
+      own.push_back({alternate, p.index, p.by_ssl});
   }
-  const Attempt* a = current_attempt;
   balanced_ =
       folb_config_per_request(&runtime_.config(), ior_.repositoryID());
-  folb_ref_spec spec{};
   spec.size  = sizeof spec;
   spec.own   = own.data();
   spec.n_own = uint32_t(own.size());
@@ -296,7 +226,7 @@ bool Reference::open(const char* target_id)
   spec.fixed       = transient_;
   // As if the others were there: one that is left is tried. Our own calls can
   // be ended, and their connects limited, on channels of ours only.
-  spec.always =
+  spec.always |=
       (((some_unusable_ && !transient_) || OwnCalls::current()) &&
        !own.empty()) ||
       some_rewritten_;
@@ -307,7 +237,7 @@ bool Reference::open(const char* target_id)
     spec.always |= said->label != nullptr && !own.empty();
     spec.per_request |= said->per_request;
     ssl_only_ = said->ssl_only;
-    if (!said->ssl_only && !transient_) {
+    if (reached(*said) && !transient_) {
       spec.members   = said->members;
       spec.n_members = said->n_members;
     }
@@ -319,6 +249,23 @@ bool Reference::open(const char* target_id)
   // With all addresses dropped there is nothing to try: not left to the ORB.
   if (some_rewritten_ && own.empty())
     spec.fixed = true;
+  if (!own.empty() && own.front().address.kind == FOLB_KIND_UNIX)
+    secure_ = false; // by a local socket, and by those only
+  secure_ = secure_ || must_ssl_ || (ssl_only_ && said->n_tls);
+  judged_ = judged_ || must_ssl_ || !secure_;
+  std::vector<const char*> texts;
+  for (const std::string& name : names)
+    texts.push_back(name.c_str());
+  spec.secure  = secure_;
+  spec.names   = texts.data();
+  spec.n_names = uint32_t(texts.size());
+  if (must_ssl_ && own.empty())
+    runtime_.warn_of_server(a->call ? folb_endpoint_text(a->call->endpoint)
+                                    : "a server that is no endpoint",
+                            "a forward",
+                            "the call came by SSL, and the target has no "
+                            "SSL address; let its server listen at a "
+                            "giop:ssl: endpoint too");
   forwarded_ = a && a->reading == Attempt::forward;
   if (forwarded_)
     spec.fixed = spec.always = true;
@@ -375,7 +322,7 @@ Candidate* Reference::make(folb_endpoint* endpoint)
   const Profile& profile = profile_for(endpoint);
   omniIOR*       ior  = private_ior(profile, *folb_endpoint_address(endpoint));
   auto*          made =
-      new Candidate{*this, endpoint, {}, ior, nullptr, 0, {}, {}};
+      new Candidate{*this, endpoint, {}, ior, nullptr, 0, {}, {}, {}};
   made->label.set(label_for(endpoint).get());
   if (ior) {
     const auto&  data = ior->iopProfiles()[profile.index].profile_data;
@@ -417,6 +364,16 @@ Candidate* Reference::make(folb_endpoint* endpoint)
   return there;
 }
 
+void Reference::disconnect()
+{
+  const Table* table = table_.load(std::memory_order_acquire);
+  for (size_t i = 0; i <= table->mask; ++i) {
+    Candidate* c = table->slots[i].load(std::memory_order_acquire);
+    if (c && c->channel)
+      c->channel->disconnect();
+  }
+}
+
 // The profile an endpoint's address came from; a member that the reference
 // does not have gets the one that identified the cluster.
 const Reference::Profile& Reference::profile_for(folb_endpoint* endpoint) const
@@ -445,34 +402,6 @@ omniIOR* Reference::private_ior(const Profile&      profile,
     free(octets);
   }
   return decoded_copy(ior_.repositoryID(), profiles, profile.index);
-}
-
-// The ways to an endpoint: its address, and when that is the profile's own
-// IIOP address the profile's ssl and unix components too.
-Channel* Reference::channel_for(folb_endpoint* endpoint, omniIOR& ior,
-                                const Profile& profile) const
-{
-  const folb_address& address = *folb_endpoint_address(endpoint);
-  const bool          main    = folb_address_equal(&address, &profile.main);
-  const Decoded       decoded(ior_, profile.index);
-  AddressList         ways;
-  if (decoded.info())
-    for (const omni::giopAddress* a : decoded.info()->addresses()) {
-      const Way w = way(profile, *a);
-      if (w.address && ((main && !is_kind(*w.address, FOLB_KIND_TCP)) ||
-                        folb_address_equal(&w.canonical, &address)))
-        add_way(ways, *w.address);
-    }
-  if (ways.empty())
-    if (auto* a = orb_address(address))
-      ways.emplace_back(a);
-  if (ways.empty())
-    return nullptr;
-  Channel* channel = EndpointChannels::find(
-      runtime_, endpoint, ior.getIORInfo()->flags(), std::move(ways));
-  if (runtime_.config().probe_ms)
-    channel->know(ior.iopProfiles()[profile.index]);
-  return channel;
 }
 
 } // namespace omnifolb

@@ -29,6 +29,7 @@ struct Candidate {
   CORBA::ULong        key_size;
   LabelSlot           label;           // that its server knows
   std::atomic<uint64_t> last_update{0}; // of its server: hash; 0: none
+  std::atomic<bool>     leaving{false}; // its server, by that update
 };
 
 // What a profile says of the cluster of its object.
@@ -53,6 +54,10 @@ class Announcement {
   folb_error        error_{};
   folb_status       status_;
 };
+
+// Whether members that are announced may be called: where only SSL is, they
+// are when it is said where they listen for it.
+bool reached(const folb_announcement& said);
 
 class Reference {
  public:
@@ -80,6 +85,16 @@ class Reference {
         return c ? c : make(endpoint);
     }
   }
+  // It is called by SSL: in clear text nowhere.
+  bool secure() const { return secure_.load(std::memory_order_relaxed); }
+  // Whether it is was left open by names that had not answered: looks again.
+  void look_again()
+  {
+    if (!judged_.load(std::memory_order_acquire))
+      judge_again();
+  }
+  // Ends the connections to all endpoints it was called at.
+  void disconnect();
   // It is what an initial reference's corbaname led to.
   bool initial() const { return initial_; }
   // A LOCATION_FORWARD brought it.
@@ -99,7 +114,7 @@ class Reference {
   // Open addressing, at most half full; grown by copying, the old ones are
   // kept until the end because readers hold no lock.
   struct Table {
-    Table(size_t size)
+    explicit Table(size_t size)
         : mask(size - 1), slots(new std::atomic<Candidate*>[size]())
     {
     }
@@ -112,6 +127,7 @@ class Reference {
     CORBA::ULong              index; // in the IOR
     folb_address              main;  // port 0: it has only other ways
     bool                      moved; // main is not what the octets say
+    bool                      by_ssl; // as the rules have it, or may have
     std::vector<folb_address> alternates;
   };
   // An address of an IOR as the ORB has it, or what folbRewrite makes of it.
@@ -132,6 +148,12 @@ class Reference {
   void       note(const omni::giopAddress& address, const Way& way);
   bool       open(const char* target_id);
   bool       other_ways(const Profile& profile, std::vector<folb_own>& own);
+  enum class Order { clear, by_ssl, unknown }; // which comes first
+  Order      order(const Profile& profile) const;
+  void       judge_again();
+  void       judge();
+  void       add_names(const Profile&            profile,
+                       std::vector<std::string>& names) const;
   std::unique_ptr<Announcement> announcement();
   void install(Candidate& candidate, const folb_announcement& said);
   void set_label(LabelSlot& slot, const folb_announcement& said);
@@ -145,6 +167,10 @@ class Reference {
   const Profile& profile_for(folb_endpoint* endpoint) const;
   omniIOR*       private_ior(const Profile&      profile,
                              const folb_address& address) const;
+  bool           is_own_ssl(const Profile& profile, omniIOR::IORInfo& info,
+                            const Way& ssl) const;
+  AddressList    ways_to(const folb_address& address, const Profile& profile,
+                         bool own) const;
   Channel*       channel_for(folb_endpoint* endpoint, omniIOR& ior,
                              const Profile& profile) const;
   static size_t  hash(const void* p) { return (size_t(p) >> 6) * 31; }
@@ -162,6 +188,9 @@ class Reference {
   bool                 initial_        = false;
   bool                 forwarded_      = false;
   bool                 ssl_only_       = false;
+  bool                 must_ssl_       = false; // whatever the rules prefer
+  std::atomic<bool>    secure_{false};
+  std::atomic<bool>    judged_{false};
   LabelSlot            label_;  // of the IOR
   LabelSlot            newest_; // of the last update, before that of the IOR
   std::vector<Profile> profiles_;

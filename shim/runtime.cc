@@ -10,6 +10,7 @@
 #include "agent.h"
 #include "channel.h"
 #include "connection.h"
+#include "events.h"
 #include "orb.h"
 #include "own.h"
 
@@ -89,7 +90,7 @@ bool Runtime::start(const folb_config& config)
          event->type == FOLB_EVENT_AVOIDED) &&
         !OwnCalls::current())
       sources_refresh();
-    api_event(event);
+    events_add(*event);
   };
   folb_error error{};
   if (folb_engine_new(&config, &env, &runtime->engine_, &error)) {
@@ -339,6 +340,7 @@ void Runtime::after_fork(bool child)
   if (child) {
     Connection::abandon_all();
     resolver_after_fork_in_child();
+    events_after_fork_in_child();
     watcher_after_fork_in_child();
     prober_after_fork_in_child();
     sources_after_fork_in_child();

@@ -148,7 +148,7 @@ class Runtime {
   static void after_fork(bool child);
 
  private:
-  Runtime(const folb_config& config);
+  explicit Runtime(const folb_config& config);
   ~Runtime();
   static void endpoint_ejected(void*, void* user);
   static void endpoint_release(void*, void* user);
@@ -242,8 +242,6 @@ void prober_after_fork_in_child();
 // Gives the engine what the C API set in place of folbEndpoints; false: none.
 bool api_endpoints_apply(folb_engine* engine);
 bool api_endpoints_given();
-// To the application's callback.
-void api_event(const folb_event* event);
 // Whether an ORB is there, active or not.
 void api_orb_exists(bool exists);
 void api_before_fork();

@@ -47,7 +47,7 @@ Sources& sources()
 bool same(const folb_member& a, const folb_member& b)
 {
   return folb_address_equal(&a.address, &b.address) && a.weight == b.weight &&
-         a.backup == b.backup;
+         a.backup == b.backup && a.ssl_port == b.ssl_port;
 }
 
 bool same(const std::vector<folb_member>& a, const std::vector<folb_member>& b)
@@ -168,11 +168,23 @@ uint64_t next(const folb_config& config, const Found& found, uint64_t began)
          std::min(interval, std::max(interval / 10, retry_least_ms));
 }
 
+// Takes what was found while the runtime is there; when it is looked up again.
+// 0: it is gone.
+uint64_t take(Source& source, Found& found, uint64_t began)
+{
+  Runtime::Pin runtime(sources().serial);
+  if (!runtime)
+    return 0;
+  take(*runtime.operator->(), source, found);
+  return next(runtime->config(), found, began);
+}
+
 // Until the next look-up is due, or a refresh was asked for. False: stop.
 bool wait_for_next(Source& source, uint64_t next_ms, uint64_t began)
 {
   for (;;) {
     uint64_t until = next_ms;
+    bool     late  = false;
     {
       Guard guard(shim_lock);
       if (source.refresh)
@@ -180,7 +192,13 @@ bool wait_for_next(Source& source, uint64_t next_ms, uint64_t began)
     }
     if (now_ms() >= until)
       return !source.background.stopping();
-    if (!source.background.wait(until))
+    if (!source.lookup->wait(source.background, until, late))
+      return false;
+    if (!late)
+      continue;
+    Found found = source.lookup->again();
+    next_ms     = take(source, found, began);
+    if (!next_ms)
       return false;
   }
 }
@@ -194,18 +212,11 @@ void* look_up(void* arg)
       Guard guard(shim_lock);
       source.refresh = false;
     }
-    Found    found = source.lookup->run(source.background);
-    uint64_t next_ms;
+    Found found = source.lookup->run(source.background);
     if (source.background.stopping())
       return nullptr;
-    {
-      Runtime::Pin runtime(sources().serial);
-      if (!runtime)
-        return nullptr;
-      take(*runtime.operator->(), source, found);
-      next_ms = next(runtime->config(), found, began);
-    }
-    if (!wait_for_next(source, next_ms, began))
+    const uint64_t next_ms = take(source, found, began);
+    if (!next_ms || !wait_for_next(source, next_ms, began))
       return nullptr;
   }
 }

@@ -2,6 +2,7 @@
 //
 // What servers say of the cluster of a reference, in the reference itself and
 // in the updates of their replies.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -117,6 +118,22 @@ std::unique_ptr<Announcement> Reference::announcement()
 
 // ---- updates
 
+namespace {
+
+bool names_ssl(const folb_announcement& said)
+{
+  return std::any_of(
+      said.members, said.members + said.n_members,
+      [](const folb_member& member) { return member.ssl_port != 0; });
+}
+
+} // namespace
+
+bool reached(const folb_announcement& said)
+{
+  return !said.ssl_only || names_ssl(said);
+}
+
 CORBA::Octet* ServiceContexts::room(size_t size)
 {
   if (room_ || !size)
@@ -143,8 +160,11 @@ void Reference::update(Candidate& candidate, const CORBA::Octet* octets,
                        size_t size)
 {
   const uint64_t hash = hash_of(octets, size);
-  if (candidate.last_update.exchange(hash) == hash)
+  if (candidate.last_update.exchange(hash) == hash) {
+    if (candidate.leaving.load())
+      folb_endpoint_leaves(candidate.endpoint, now_ms());
     return;
+  }
   const char* server = folb_endpoint_text(candidate.endpoint);
   folb_update heard;
   folb_error  error;
@@ -173,6 +193,9 @@ void Reference::update(Candidate& candidate, const CORBA::Octet* octets,
     return;
   }
   install(candidate, announcement.said());
+  candidate.leaving = announcement.said().leaving;
+  if (announcement.said().leaving)
+    folb_endpoint_leaves(candidate.endpoint, now_ms());
 }
 
 // A label is its server's. The others are sent the newest one, as some of them
@@ -192,8 +215,7 @@ void Reference::install(Candidate& candidate, const folb_announcement& said)
         c->label.set(label_for(c->endpoint).get());
   if (!balanced())
     folb_ref_balance(ref_, said.per_request);
-  // Members are TCP: who wants SSL is called by that only.
-  if (said.n_members && !said.ssl_only && !ssl_only_ &&
+  if (said.n_members && (!ssl_only_ || names_ssl(said)) && reached(said) &&
       !folb_ref_update(ref_, said.members, said.n_members))
     runtime_.note_change();
 }

@@ -107,7 +107,7 @@ void take(Runtime& runtime, Seen& seen, const Look& look, bool first)
   seen.taken = look;
   if (look.error) {
     seen.content.clear();
-    complain(seen, path, strerror(look.error), "");
+    complain(seen, path, error_text(look.error), "");
     return;
   }
   if (!read_file(path, content, why)) {

@@ -1,13 +1,27 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# demo.sh [plain]: three servers, a name server and a client on loopback; one
-# server is killed under calls and one while the client idles, and both come
-# back.  The client knows only omniORB; the plug-in is preloaded.  "plain":
-# the same without it, to see what it is for.  About 12 s after the build.
+# demo.sh [--not-idempotent | plain]: three servers, a name server and a client
+# on loopback; one server is killed under calls and one while the client
+# idles, and both come back.  The client knows only omniORB; the plug-in is
+# preloaded, and told that the operation is idempotent: so calls in flight at
+# a server that dies are sent again, and there is no error.
+# --not-idempotent: it is not told, and these calls end as COMM_FAILURE
+# COMPLETED_MAYBE, which the application has to judge.  plain: no plug-in, to
+# see what it is for.  About 12 s after the build; fails when the client saw
+# an error that is not announced here, or a server that it never called.
 set -eu
 cd "$(dirname "$0")/.."
 . test/lib.sh
+
+mode=${1:-}
+case $mode in
+  "" | --not-idempotent | plain) ;;
+  *)
+    echo "usage: demo.sh [--not-idempotent | plain]" >&2
+    exit 2
+    ;;
+esac
 
 # shellcheck disable=SC2086  # words: names of packages
 need_packages $test_packages
@@ -20,12 +34,12 @@ make_work
 clean_environment
 
 # shellcheck disable=SC2046  # words: port numbers
-set -- "${1:-}" $(free_ports 4)
-mode=$1 port_a=$2 port_b=$3 port_c=$4
-naming=NameService=corbaloc::$host:$5/NameService
+set -- $(free_ports 4)
+port_a=$1 port_b=$2 port_c=$3
+naming=NameService=corbaloc::$host:$4/NameService
 mkdir "$work/names"
-omniNames -start "$5" -always -datadir "$work/names" -ignoreport \
-  -ORBendPoint "giop:tcp:$host:$5" >"$work/names.log" 2>&1 &
+omniNames -start "$4" -always -datadir "$work/names" -ignoreport \
+  -ORBendPoint "giop:tcp:$host:$4" >"$work/names.log" 2>&1 &
 pids="$pids $!"
 names_answer() { nameclt -ORBInitRef "$naming" list >/dev/null 2>&1; }
 wait_for 10 names_answer || { cat "$work/names.log"; exit 1; }
@@ -61,6 +75,10 @@ mkfifo "$work/phase"
     ORBfolbPolicy=per-request
     ORBfolbEject=500:2000
     export LD_PRELOAD ORBfolbEndpoints ORBfolbPolicy ORBfolbEject
+    if [ -z "$mode" ]; then
+      ORBfolbIdempotent='IDL:Demo/Teller:1.0#serve'
+      export ORBfolbIdempotent
+    fi
   fi
   exec "$bin/demo_client" 6 5000 1500 -ORBInitRef "$naming" \
     -ORBclientCallTimeOutPeriod 5000
@@ -83,8 +101,31 @@ act() {
   until_phase busy && sleep 2 && start "$port_b" || return
   say "$host:$port_b is back"
 }
-act || echo "the play was not played to its end" >&2
-
 status=0
+act || {
+  echo "the play was not played to its end" >&2
+  status=1
+}
+
+# What the client says at its end: "done CALLS ERRORS SENT_AGAIN REPLICAS".
+summary=
+while read -r word rest <&4; do
+  [ "$word" != "done" ] || summary=$rest
+done
 wait "$client" || status=$?
+
+# wrong TEXT: the demo did not show what it is to show.
+wrong() {
+  echo "$1" >&2
+  status=1
+}
+# shellcheck disable=SC2086  # words: numbers
+set -- $summary
+if [ $# != 4 ]; then
+  wrong "the client has given no account of itself"
+elif [ "$mode" != plain ]; then
+  [ "$4" = 3 ] || wrong "$4 of 3 servers have answered"
+  [ "$3" != - ] || wrong "the plug-in was not active"
+  [ -n "$mode" ] || [ "$2" = 0 ] || wrong "$2 errors, not zero"
+fi
 exit $status

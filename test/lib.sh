@@ -92,9 +92,10 @@ end_work() {
 }
 
 # free_ports N: N free TCP ports below the ephemeral range, so that nobody
-# gets them for an outgoing connection while their server is dead.
+# gets them for an outgoing connection while their server is dead.  31 bits:
+# mawk takes all larger seeds for one.
 free_ports() {
-  seed=$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+  seed=$(($(od -An -N4 -tu4 /dev/urandom) & 0x7fffffff))
   cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | awk -v n="$1" -v seed="$seed" '
     $2 ~ /:/ { used[substr($2, length($2) - 3)] = 1 }
     END {

@@ -2,19 +2,22 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # run.sh [all]: installs what is missing, builds the release preset and runs
-# all its tests.  With "all", or CI=true in the environment, also: a clang
-# build, unit and system tests under ASan+UBSan and under TSan, some seconds
-# of libFuzzer, cppcheck, clang-tidy and the suites of interop/.  The last
-# line sums up all runs; the status is 1 if anything failed.  Logs are in
-# build/.
+# all its tests.  With "all", or CI=true in the environment, also: the unit
+# tests by clang, under ASan+UBSan and under TSan, some seconds of libFuzzer,
+# cppcheck and clang-tidy of the engine.  With "all" alone, also: system tests
+# under the sanitizers, the suites of interop/, clang-tidy of the shim, the
+# demo, the scripts of bench/ in short, the suite without the plug-in, and the
+# README's commands on a fresh Debian 12 and 13.  The last line sums up all
+# runs; the status is 1 if anything failed.  Logs are in build/.
 set -eu
 cd "$(dirname "$0")/.."
 . test/lib.sh
 
 passed=0
 failed=0
-everything=no
+everything=no by_hand=no
 [ "${1:-}" != all ] && [ "${CI:-}" != true ] || everything=yes
+[ "${1:-}" != all ] || by_hand=yes
 clean_environment
 
 say() { echo "$(date +%T)  $1"; }
@@ -33,19 +36,22 @@ check() {
   fi
 }
 
-# tests PRESET [CTEST_OPTION...]: builds and runs; a build that fails counts
-# as one failed test, and so does a run that says nothing.
+# tests PRESET [CTEST_OPTION...]: builds all, or $targets, and runs; a build that
+# fails counts as one failed test, and so does a run that says nothing.
+targets=
 tests() {
   name=$1
   shift
   say "$name: building"
-  if ! build_preset "$name"; then
+  # shellcheck disable=SC2086  # words: names of targets
+  if ! build_preset "$name" $targets; then
     failed=$((failed + 1))
     return 0
   fi
   say "$name: testing"
   log=build/$name.tests.log
-  ctest --preset "$name" "$@" >"$log" 2>&1 </dev/null || :
+  status=0
+  ctest --preset "$name" "$@" >"$log" 2>&1 </dev/null || status=$?
   # "100% tests passed, 0 tests failed out of 310"
   counts=$(sed -n 's/^[0-9]*% tests passed, \([0-9]*\) tests\{0,1\} failed out of \([0-9]*\).*/\1 \2/p' "$log")
   if [ -z "$counts" ]; then
@@ -54,6 +60,7 @@ tests() {
     return 0
   fi
   bad=${counts% *}
+  [ $status = 0 ] || [ "$bad" != 0 ] || bad=1
   passed=$((passed + ${counts#* } - bad))
   failed=$((failed + bad))
   say "$name: $((${counts#* } - bad)) passed, $bad failed"
@@ -62,38 +69,47 @@ tests() {
   fi
 }
 
-# interop SUITE...: against other ORBs; each scenario counts as a test.
-interop() {
-  say "interop: $*"
-  log=build/interop.log
-  sh test/interop/run.sh "$@" >"$log" 2>&1 </dev/null || :
+# sums NAME COMMAND...: a script that counts, whose last line is "N passed, N
+# failed"; one that does not say so, or fails without, is one failed test.
+sums() {
+  name=$1
+  shift
+  say "$name"
+  log=build/$name.log
+  status=0
+  "$@" >"$log" 2>&1 </dev/null || status=$?
   counts=$(sed -n '$s/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$log")
   if [ -z "$counts" ]; then
     failed=$((failed + 1))
     tail -n 40 "$log"
     return 0
   fi
+  bad=${counts#* }
+  [ $status = 0 ] || [ "$bad" != 0 ] || bad=1
   passed=$((passed + ${counts% *}))
-  failed=$((failed + ${counts#* }))
-  say "interop: ${counts% *} passed, ${counts#* } failed"
-  grep '^skip' "$log" || :
-  [ "${counts#* }" = 0 ] || grep -v '^PASS' "$log" | tail -n 400
+  failed=$((failed + bad))
+  say "$name: ${counts% *} passed, $bad failed"
+  grep -E '^(skip|fresh) ' "$log" || :
+  [ "$bad" = 0 ] || grep -v '^PASS' "$log" | tail -n 400
 }
 
-# Declarations stand at the top of their block here: no variableScope.  Its
-# uninitvar does not see what is written through a second pointer; the
-# compilers' and clang-tidy's do.
+# Without the plug-in the same play shows errors.
+run_demo_plain() {
+  ! sh test/demo.sh plain >build/demo-plain.out 2>&1 &&
+    grep -E '^errors +[1-9][0-9]*, of which [1-9]' build/demo-plain.out
+}
+
 run_cppcheck() {
-  cppcheck --quiet --enable=warning,style,performance,portability \
-    --inconclusive --std=c11 --error-exitcode=1 --inline-suppr -j 2 \
-    --suppress=variableScope --suppress=uninitvar \
-    -I include -D__GNUC__=12 -DFOLB_BUILD plugin
+  set -- --quiet --enable=warning,style,performance,portability \
+    --error-exitcode=1 --inline-suppr -j 2 -I include -D__GNUC__=12 \
+    --suppressions-list=test/suppressions/cppcheck.txt
+  cppcheck "$@" --inconclusive --std=c11 -DFOLB_BUILD plugin
 }
 
 # Needs the compile commands of the clang preset.  One file a run: with
 # several clang-tidy 14 takes va_list for uninitialised.
 run_clang_tidy() {
-  printf '%s\n' plugin/*.c |
+  printf '%s\n' "$@" |
     xargs -n 1 -P 2 clang-tidy --quiet -p build/clang
 }
 
@@ -102,14 +118,33 @@ need_packages $test_packages
 tests release
 if [ $everything = yes ]; then
   need_packages clang libclang-rt-dev clang-tidy cppcheck
-  tests clang -L 'unit|fuzz'
+  targets="folb_unit_tests folb_test_policy omnifolb4"
+  tests clang -L unit
+  targets=
   check cppcheck run_cppcheck
-  check clang-tidy run_clang_tidy
+  check clang-tidy run_clang_tidy plugin/*.c
   tests fuzz -L fuzz
+  targets="folb_unit_tests folb_test_policy"
+  tests asan -L unit
+  tests tsan -L unit
+  targets=
+fi
+if [ $by_hand = yes ]; then
   # Stress tests have time limits that no sanitizer can keep.
-  tests asan -L 'unit|system|fuzz' -LE stress
-  tests tsan -L 'unit|system' -LE stress
-  interop glassfish-orb agent jacorb yoko payara
+  tests asan -L 'system|fuzz' -LE stress
+  tests tsan -L system -LE stress
+  sums interop sh test/interop/run.sh glassfish-orb agent jacorb yoko payara
+  check clang-tidy-shim run_clang_tidy shim/*.cc
+  check without-plugin sh test/without_plugin.sh
+  check demo sh test/demo.sh
+  check demo-not-idempotent sh test/demo.sh --not-idempotent
+  check demo-plain run_demo_plain
+  check bench-instructions sh test/bench/instructions.sh
+  check bench-agent sh test/bench/agent.sh
+  check bench-throughput env CALLS=500 sh test/bench/throughput.sh 1
+  check bench-pick sh test/bench/pick.sh --no-bars --benchmark_min_time=0.001
+  sums fresh-bookworm sh test/fresh.sh bookworm
+  sums fresh-trixie sh test/fresh.sh trixie
 fi
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -121,6 +121,13 @@ FOLB_API const char *folb_endpoint_text(const struct folb_endpoint *ep);
  * stores user if none is there and returns what is there afterwards. */
 FOLB_API void *folb_endpoint_user(const struct folb_endpoint *ep);
 FOLB_API void *folb_endpoint_set_user(struct folb_endpoint *ep, void *user);
+/* The instance there says that it leaves (folb_announcement.leaving): for 1 s,
+ * as long as it says so again, it is called when nothing else is usable. */
+FOLB_API void folb_endpoint_leaves(struct folb_endpoint *ep, uint64_t now_ms);
+/* Where a member of a TCP address is called by SSL, as far as lists or servers
+ * say.  False: nobody says. */
+FOLB_API bool folb_endpoint_ssl(struct folb_endpoint *ep,
+                                struct folb_address  *out);
 /* False while the endpoint is ejected or avoided. */
 FOLB_API bool folb_endpoint_usable(const struct folb_endpoint *ep);
 
@@ -171,6 +178,9 @@ struct folb_event {
   enum folb_event_type type;
   const char          *endpoint; /* "host:port", valid during the callback  */
   uint64_t             ms;
+  /* 1, 2, ... of all events of the process, in their order; the engine gives
+   * them to folb_env.event from several threads, so perhaps not in it. */
+  uint64_t sequence;
 };
 
 /* ---- endpoints without room -------------------------------------------- */
@@ -222,6 +232,9 @@ FOLB_API void folb_probe_end(struct folb_endpoint *ep, enum folb_probe result,
 struct folb_own {
   struct folb_address address;
   uint32_t            profile; /* the host's index, for folb_ref_profile()  */
+  bool                secured; /* of a TCP address: the host calls by SSL what
+                                  is there.  One server's addresses have one
+                                  profile and count as one way to it         */
 };
 
 enum folb_origin {
@@ -254,6 +267,12 @@ struct folb_ref_spec {
    * a call.  Not of a fixed one. */
   const struct folb_member *members;
   uint32_t                  n_members;
+  /* It is called by SSL: nothing else is a candidate, see
+   * folb_ref_secure(). */
+  bool secure;
+  /* Host names of other ways to own addresses, resolved as these are. */
+  const char *const *names;
+  uint32_t           n_names;
 };
 
 /* Copies spec; resolves no name.  An own list may be empty. */
@@ -281,6 +300,11 @@ FOLB_API void folb_ref_balance(struct folb_ref *ref, bool per_request);
 /* Whether its calls are balanced one by one: under a per-request policy, or
  * asked for; false too as long as it is not managed. */
 FOLB_API bool folb_ref_balanced(struct folb_ref *ref);
+/* Whether the reference is called by SSL only, from its next choice on: its
+ * candidates are FOLB_KIND_SSL, those of its own addresses that are secured,
+ * and members of a known SSL port.  Of other members one warning a cluster
+ * says what to configure. */
+FOLB_API void folb_ref_secure(struct folb_ref *ref, bool secure);
 /* An update of the reference by its server: members are those of its cluster
  * from now on, beside configured ones.  Contexts stay where they are; what the
  * update does not name is tried last.  A reference whose addresses and members

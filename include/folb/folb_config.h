@@ -26,6 +26,8 @@ struct folb_member {
   bool                balancer;     /* v~: the address of a hardware
                                        balancer: never ejected           */
   bool                weight_set;   /* the weight was given                */
+  uint16_t            ssl_port;     /* of a TCP address: where the same host
+                                       listens for SSL; 0: not known       */
 };
 
 struct folb_cluster_spec {

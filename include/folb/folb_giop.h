@@ -57,6 +57,8 @@ enum folb_outcome {
                                    connection                              */
   FOLB_OUTCOME_DEADLINE_REPLY,  /* reached while waiting for a reply       */
   FOLB_OUTCOME_DEADLINE_CONNECT, /* reached while connecting               */
+  FOLB_OUTCOME_DISCONNECTED,    /* the program ended the connection under a
+                                   request that may have been executed     */
   FOLB_OUTCOME_COUNT
 };
 

@@ -20,6 +20,9 @@ extern "C" {
 #define FOLB_TAG_MEMBER            0x53554E03u
 #define FOLB_TAG_LABEL             0x53554E04u
 #define FOLB_TAG_LOAD_BALANCING    0x53554E05u
+/* Ours: the instance that the profile is of leaves its cluster.  {string name;
+ * ulong weight}: its name, and the weight that it has otherwise. */
+#define FOLB_TAG_LEAVING 0x464F4C01u
 /* Service contexts: label in requests, update in replies. */
 #define FOLB_CONTEXT_LABEL  0x53554E01u
 #define FOLB_CONTEXT_UPDATE 0x53554E02u
@@ -35,6 +38,8 @@ struct folb_announcement {
   bool           per_request;   /* TAG_LOAD_BALANCING of value 1             */
   bool           names_members; /* at least one TAG_MEMBER, usable or not    */
   bool           ssl_only; /* the TLS addresses are the only ones to be used */
+  bool           leaving;  /* the instance leaves; its member has the weight
+                              that it has otherwise, and not the 0 announced */
   struct folb_member *members; /* TCP, in the order of the profile; a name
                                   that is none of ours is left out           */
   uint32_t             n_members;
@@ -76,6 +81,10 @@ FOLB_API enum folb_status
 folb_member_write(const struct folb_env *env, const char *name, uint32_t weight,
                   const struct folb_address *endpoints, uint32_t n,
                   uint8_t **out, size_t *out_len);
+/* The data of a FOLB_TAG_LEAVING. */
+FOLB_API enum folb_status folb_leaving_write(const struct folb_env *env,
+                                             const char *name, uint32_t weight,
+                                             uint8_t **out, size_t *out_len);
 /* The data of a FOLB_TAG_LOAD_BALANCING. */
 FOLB_API enum folb_status
 folb_load_balancing_write(const struct folb_env *env, bool per_request,
@@ -96,16 +105,19 @@ struct folb_tagged {
 struct folb_publication {
   struct folb_tagged *components; /* a FOLB_TAG_MEMBER for every configured TCP
                        member of the first cluster, in their order but this
-                       instance (folb_config.server) last; then the label    */
+                       instance (folb_config.server) last; then, if it leaves,
+                       a FOLB_TAG_LEAVING; then the label                    */
   uint32_t            n;
+  uint32_t            n_members;
   bool                lists_own; /* a member is this instance               */
   uint32_t            left_out;  /* members beyond FOLB_ANNOUNCE_MAX        */
 };
 /* Under a label that nobody else has; *out is NULL when the members are those
- * of before, which may be NULL: so a label is new at every change. */
+ * of before, which may be NULL: so a label is new at every change.  leaving:
+ * this instance, if it is a member, is announced with weight 0. */
 FOLB_API enum folb_status
 folb_publication_new(struct folb_engine *engine, const char *label,
-                     const struct folb_publication *before,
+                     bool leaving, const struct folb_publication *before,
                      struct folb_publication      **out);
 FOLB_API void folb_publication_free(struct folb_engine      *engine,
                                     struct folb_publication *publication);

@@ -47,7 +47,9 @@ OMNIFOLB_API int  omnifolb_new_context(const char *uri_or_initial_name,
                                        char      **ior);
 OMNIFOLB_API void omnifolb_string_free(char *s);
 
-/* Replaces the endpoints of folbEndpoints (not those of other sources). */
+/* Replaces the endpoints of folbEndpoints (not those of other sources).
+ * FOLB_EINVAL, and nothing changes, if endpoints lists none: as with an empty
+ * folbEndpointsFile, calls would go on at the addresses of each reference. */
 OMNIFOLB_API int omnifolb_set_endpoints(const char *endpoints);
 /* Adds to, or removes from, the first cluster of folbEndpoints.  Adding one
  * that is there changes its weight and name; removing one that is not there
@@ -65,12 +67,36 @@ OMNIFOLB_API int
 omnifolb_stats(bool (*visit)(void *arg, const struct folb_endpoint_stats *),
                void *arg);
 
-/* Called after every state change of an endpoint, from whichever thread made
- * it, with no lock held; it may call CORBA objects.  NULL ends it.  One per
- * process. */
+/* Called after every state change of an endpoint, by a thread of the plug-in
+ * that exists while there is something to tell: one call at a time, in the
+ * order of the events, with no lock held.  It may call CORBA objects, the ORB
+ * and this API, and what it does delays nobody.  Of more than 4096 events that
+ * wait for it the oldest are lost: folb_event.sequence shows a gap then.
+ *
+ * One callback per process; NULL ends it.  When the function returns the
+ * callback of before has returned too and is not called again, unless this is
+ * called from within it; one that is replaced has been told of what happened
+ * before, one that is ended has not.  No call begins once exit() has; exit()
+ * waits up to 1 s for one that runs.  In the child of a fork the callback stays
+ * and is told of what happens there. */
 OMNIFOLB_API int omnifolb_on_event(void (*callback)(void *arg,
                                                     const struct folb_event *),
                                    void *arg);
+
+/* In a server with the agent (folbServer): announces from its next reply on
+ * that this instance leaves its cluster.  Clients with the plug-in make no
+ * further call to it, contexts move at their next one, as long as another
+ * member is usable; calls in progress are answered.  Clients of GlassFish see
+ * it with weight 0.  So a server that is to be stopped calls this, serves for
+ * a moment (a client that has made no call since then does not know of it) and
+ * shuts its ORB down.  Beside its own nothing of this process is announced
+ * otherwise.
+ * FOLB_EINACTIVE: there is no agent; FOLB_ENOENT: no endpoint of the first
+ * cluster has the name of folbServer. */
+OMNIFOLB_API int omnifolb_leave(void);
+/* Takes it back: clients return within some 1 s, contexts as after any
+ * failure.  The same statuses; neither is an error when it is so already. */
+OMNIFOLB_API int omnifolb_join(void);
 
 #ifdef __cplusplus
 }

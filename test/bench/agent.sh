@@ -37,11 +37,10 @@ serve() {
 collect() {
   serve "$1" "$(free_ports 1)"
   "$bin/bench_agent" "$port" "$3" "$2" <"$work/ior" >"$work/out"
-  [ "$(field updates <"$work/out")" = "$4" ] ||
-    { echo "$1 $2: not $4 updates: $(cat "$work/out")" >&2; return 1; }
+  has updates "$4" "$work/out"
   kill -TERM "$server"
   wait_for 30 grep -q Collected "$work/err"
-  collected=$(sed -n 's/.*Collected : \([0-9]*\).*/\1/p' "$work/err")
+  collected=$(instructions "$work/err")
 }
 # measure KIND LABEL UPDATES_A_CALL: sets $cost.
 measure() {

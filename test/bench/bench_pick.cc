@@ -7,7 +7,8 @@
 // ns is the median of the repetitions of CPU time a call: on a machine that
 // has more to do, the wall clock says more about that.  Bars of one thread: 50
 // ns at 3 endpoints, 100 at 1000, 200 at 10000; of two threads under a policy
-// that picks by turn: 1.5 times one thread's.  Ends with 1 if one is missed.
+// that picks by turn: 1.5 times one thread's.  Ends with 1 if one is missed,
+// with 2 if a line is.  --no-bars: none is judged.
 #include <folb/folb.h>
 #include <folb/folb_policy.h>
 
@@ -175,6 +176,7 @@ void AddAll()
 // Medians in the line format, against the bars.
 class Lines : public benchmark::BenchmarkReporter {
 public:
+  explicit Lines(bool judged) : judged_(judged) {}
   bool ReportContext(const Context &) override { return true; }
   void ReportRuns(const std::vector<Run> &runs) override
   {
@@ -188,6 +190,7 @@ public:
       if (run.threads == 1)
         one_[name] = ns;
       missed_ |= missed;
+      lines_ += ns > 0;
       std::printf("%s threads=%lld ns=%.1f bar=%s\n", name.c_str(),
                   static_cast<long long>(run.threads), ns,
                   limit == 0 ? "-"
@@ -196,7 +199,8 @@ public:
       std::fflush(stdout);
     }
   }
-  bool missed() const { return missed_; }
+  bool   missed() const { return missed_; }
+  size_t lines() const { return lines_; }
 
 private:
   // 0: there is no bar.
@@ -207,7 +211,7 @@ private:
     if (std::sscanf(name.c_str(), "policy=%79s endpoints=%ld", policy, &n) != 2)
       std::abort();
     const folb_policy_ops *ops = folb_policy_find(policy);
-    if (ops == nullptr)
+    if (ops == nullptr || !judged_)
       return 0;
     if (threads == 1)
       return n <= 64 ? 50 : n <= 1000 ? 100 : 200;
@@ -216,8 +220,10 @@ private:
     return by_turn ? 1.5 * one_[name] : 0;
   }
 
+  const bool                    judged_;
   std::map<std::string, double> one_;
   bool                          missed_ = false;
+  size_t                        lines_  = 0; // with a figure
 };
 
 } // namespace
@@ -225,11 +231,17 @@ private:
 int main(int argc, char **argv)
 {
   benchmark::Initialize(&argc, argv);
+  const bool judged = argc != 2 || std::strcmp(argv[1], "--no-bars") != 0;
+  argc -= !judged;
   if (benchmark::ReportUnrecognizedArguments(argc, argv))
     return 2;
   AddAll();
-  Lines lines;
-  benchmark::RunSpecifiedBenchmarks(&lines);
+  Lines        lines(judged);
+  const size_t expected = benchmark::RunSpecifiedBenchmarks(&lines);
+  if (expected == 0 || lines.lines() != expected) {
+    std::printf("%zu lines with a figure, not %zu\n", lines.lines(), expected);
+    return 2;
+  }
   if (lines.missed())
     std::puts("a bar is missed: see bar=missed above");
   return lines.missed() ? 1 : 0;

@@ -50,8 +50,30 @@ with_policy() {
   fi
 }
 
-# The number behind a word of bench_client's line.
-field() { sed -n "s/.*$1 \([0-9]*\).*/\1/p"; }
+# field WORD FILE: the number behind the word, which stands once in what a
+# program has written there; fails, and shows what it has written, if not.
+field() {
+  found=$(sed -n "s/.*$1 \([0-9][0-9]*\).*/\1/p" "$2")
+  case $found in
+    "" | *[!0-9]*)
+      echo "no number behind \"$1\" in" >&2
+      cat "$2" >&2
+      return 1
+      ;;
+  esac
+  echo "$found"
+}
+# instructions FILE: what callgrind says there, thousands separated or not.
+instructions() { field "Collected :" "$1"; }
+# has WORD NUMBER FILE: fails, and shows the file, when the number behind the
+# word is another one.
+has() {
+  [ "$(field "$1" "$3")" = "$2" ] || {
+    echo "not $2 behind \"$1\" in" >&2
+    cat "$3" >&2
+    return 1
+  }
+}
 
 # Figures are worth nothing without this line.
 print_machine() {

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# pick.sh [GOOGLE_BENCHMARK_OPTIONS]: the engine alone, one pick and report
-# per iteration, for each policy and size, beside the ways of others; fails
-# when a bar is missed.  bench_pick.cc says what a line means.
+# pick.sh [--no-bars] [GOOGLE_BENCHMARK_OPTIONS]: the engine alone, one pick
+# and report per iteration, for each policy and size, beside the ways of
+# others; fails when a bar is missed, unless told not to judge them, or a
+# figure is missing.  bench_pick.cc says what a line means.
 set -eu
 cd "$(dirname "$0")/../.."
 . test/lib.sh

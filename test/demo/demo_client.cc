@@ -3,11 +3,15 @@
 // demo_client THREADS BUSY_MS IDLE_MS [-ORB...]: a client that knows only
 // omniORB.  Each thread resolves Teller from the name service and calls it
 // steadily for BUSY_MS, pauses for IDLE_MS, and calls again for BUSY_MS.  It
-// shows the replicas meanwhile, says on descriptor 3 which phase begins, and
-// ends with a summary.  The status is 1 if an error occurred that the death
-// of a server does not explain.  Explained is, in the first busy phase, one
-// COMM_FAILURE COMPLETED_MAYBE per thread, the call in flight when a server
-// dies; in the second one none: the server died while nobody called.
+// shows the replicas meanwhile, and ends with a summary.  On descriptor 3 it
+// says "busy" or "idle" when a phase begins, and at the end "done CALLS ERRORS
+// SENT_AGAIN REPLICAS": calls that were answered, errors, calls that were sent
+// again ("-" without the plug-in) and how many replicas answered.
+//
+// The status is 1 if an error occurred that the death of a server does not
+// explain.  Explained is, in the first busy phase, one COMM_FAILURE
+// COMPLETED_MAYBE per thread, the call in flight when a server dies; in the
+// second one none: the server died while nobody called.
 
 #include <omniORB4/CORBA.h>
 
@@ -170,7 +174,7 @@ std::vector<Seen> busy(const Tellers &tellers, Ms length, const Seen &before,
     Seen all = before;
     for (const auto &caller : callers)
       all.add(caller->seen());
-    view.show(all.replies, all.in_flight + all.other);
+    view.show(all.replies, all.in_flight + all.other, all.in_flight);
   }
   for (const auto &caller : callers) {
     caller->join();
@@ -186,7 +190,8 @@ void idle(Ms length, const Seen &before, DemoView &view)
   say("idle");
   while (Clock::now() < end) {
     std::this_thread::sleep_until(std::min(end, Clock::now() + view.period()));
-    view.show(before.replies, before.in_flight + before.other);
+    view.show(before.replies, before.in_flight + before.other,
+              before.in_flight);
   }
 }
 
@@ -213,15 +218,29 @@ unsigned long summary(const std::vector<Seen> &first,
   all.add(after);
   for (const auto &r : all.replies)
     calls += r.second;
+  const unsigned long errors = all.in_flight + all.other;
+  const auto          again  = sent_again(all.in_flight);
+  const std::string   resent = again ? std::to_string(*again) : "-";
 
-  printf("\ncalls      %lu answered\n", calls);
-  printf("errors     %lu, of which %lu unexplained\n",
-         all.in_flight + all.other, unexplained);
+  printf("\ncalls      %lu answered, servers that did so: %zu\n", calls,
+         all.replies.size());
+  printf("errors     %lu", errors);
+  if (errors > 0)
+    printf(", of which %lu unexplained", unexplained);
+  printf("\n");
   for (const auto &e : all.errors)
     printf("           %lu x %s\n", e.second, e.first.c_str());
+  if (all.in_flight > 0)
+    printf("           COMPLETED_MAYBE: the server died with the call, which "
+           "may have been\n"
+           "           executed; so it is not sent again by itself\n");
+  if (again)
+    printf("sent again %lu, in flight when a server died\n", *again);
   printf("fail over  %.1f ms at most when a server died under calls\n"
          "           %.1f ms at most when a server died while idle\n",
          before.longest_ms, after.longest_ms);
+  say("done " + std::to_string(calls) + ' ' + std::to_string(errors) + ' ' +
+      resent + ' ' + std::to_string(all.replies.size()));
   return calls > 0 ? unexplained : unexplained + 1;
 }
 
@@ -244,8 +263,9 @@ int main(int argc, char **argv)
     const std::vector<Seen> first = busy(tellers, busy_ms, Seen(), view);
     idle(idle_ms, sum(first), view);
     const std::vector<Seen> second = busy(tellers, busy_ms, sum(first), view);
+    const unsigned long     unexplained = summary(first, second);
     orb->destroy();
-    return summary(first, second) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return unexplained == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
   } catch (const CORBA::Exception &e) {
     std::cerr << "demo_client: " << e._name() << '\n';
     return EXIT_FAILURE;

@@ -73,14 +73,31 @@ bool add_row(void *arg, const folb_endpoint_stats *stats)
   return true;
 }
 
-// Rows from the statistics; without them, from the replies alone.
-std::vector<Row> rows_of(const Replies &replies)
+bool add_lost(void *arg, const folb_endpoint_stats *stats)
+{
+  unsigned long &lost = *static_cast<unsigned long *>(arg);
+
+  if (stats->cluster != nullptr)
+    lost += stats->failures[FOLB_OUTCOME_LOST_REUSED] +
+            stats->failures[FOLB_OUTCOME_LOST_NEW];
+  return true;
+}
+
+// False: there is no plug-in, or it is not active.
+bool visit_stats(bool (*visit)(void *, const folb_endpoint_stats *), void *arg)
 {
   static const auto stats = reinterpret_cast<decltype(&omnifolb_stats)>(
       dlsym(RTLD_DEFAULT, "omnifolb_stats"));
+
+  return stats != nullptr && stats(visit, arg) == FOLB_OK;
+}
+
+// Rows from the statistics; without them, from the replies alone.
+std::vector<Row> rows_of(const Replies &replies)
+{
   std::vector<Row> rows;
 
-  if (stats == nullptr || stats(add_row, &rows) != FOLB_OK)
+  if (!visit_stats(add_row, &rows))
     rows.clear();
   for (const auto &reply : replies) {
     Row *row = nullptr;
@@ -127,6 +144,15 @@ void print_line(const std::vector<Row> &rows, unsigned long recent)
 
 } // namespace
 
+std::optional<unsigned long> sent_again(unsigned long in_flight)
+{
+  unsigned long lost = 0;
+
+  if (!visit_stats(add_lost, &lost))
+    return std::nullopt;
+  return lost > in_flight ? lost - in_flight : 0;
+}
+
 DemoView::DemoView()
     : terminal_(isatty(STDOUT_FILENO) == 1),
       begun_(std::chrono::steady_clock::now())
@@ -138,8 +164,10 @@ std::chrono::milliseconds DemoView::period() const
   return std::chrono::milliseconds(terminal_ ? 200 : 1000);
 }
 
-void DemoView::show(const Replies &replies, unsigned long errors)
+void DemoView::show(const Replies &replies, unsigned long errors,
+                    unsigned long in_flight)
 {
+  const auto   again = sent_again(in_flight);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_)
           .count();
@@ -156,6 +184,8 @@ void DemoView::show(const Replies &replies, unsigned long errors)
   if (terminal_ && lines_ > 0)
     printf("\033[%uA\033[J", lines_);
   printf("%5.1f s  %6lu calls  %lu errors", seconds, calls, errors);
+  if (again)
+    printf("  %lu sent again", *again);
   if (terminal_) {
     printf("\n");
     print_table(rows, recent);

@@ -121,8 +121,10 @@ static void ref_new(struct world *w, unsigned slot, unsigned how)
   spec.n_own = how % 4;
   for (i = 0; i < spec.n_own; i++) {
     own[i].address = address(1 + (how / 4 + i * 3) % (HOSTS + 4));
-    own[i].profile = i;
+    own[i].profile = how % 2 == 0 ? i : 0;
+    own[i].secured = how % 3 == 0;
   }
+  spec.secure = how % 5 == 4;
   spec.fixed  = how % 7 == 6;
   spec.origin = (enum folb_origin)(how / 16 % 3);
   if (spec.origin == FOLB_ORIGIN_REPLY) {

@@ -8,6 +8,12 @@
 . "$interop/glassfish-ports.sh"
 . "$interop/glassfish-cluster.sh"
 . "$interop/glassfish-odd.sh"
+. "$interop/refusals.sh"
+
+glassfish_start() {
+  gf_server p"$1" port="${port[$1]}" control="${ctl[$1]}" \
+    members="p$1=100=IIOP_CLEAR_TEXT@127.0.0.1:${port[$1]}"
+}
 
 suite glassfish-orb
 need_java
@@ -15,6 +21,7 @@ for version in 5.0.0 4.2.5; do
   need_glassfish $version
   ports_scenarios $version
   cluster_scenarios $version
+  refusals_scenarios glassfish_start
 done
 odd_scenarios
 finish

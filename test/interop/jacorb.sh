@@ -5,6 +5,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 . "$interop/peers.sh"
 . "$interop/replicas.sh"
+. "$interop/refusals.sh"
 
 # The reference of p1 lists p2 and p3 itself; nothing is configured.
 jacorb_alternates() {
@@ -43,5 +44,6 @@ suite jacorb
 need_java
 need_jacorb
 replicas_scenarios jacorb
+refusals_scenarios replica_start
 scenario "alternate addresses" jacorb_alternates
 finish

@@ -5,6 +5,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 . "$interop/peers.sh"
 . "$interop/replicas.sh"
+. "$interop/refusals.sh"
 
 # yoko_dead_first [--multi-profile]: nobody listens at the first address of
 # the reference; the second comes as an alternate or in a profile of its own.
@@ -32,6 +33,7 @@ suite yoko
 need_java
 need_yoko
 replicas_scenarios yoko
+refusals_scenarios replica_start
 scenario "alternate addresses" yoko_dead_first
 scenario "several profiles" yoko_dead_first --multi-profile
 finish

@@ -395,6 +395,63 @@ TEST_F(ServerAgent, CallsGoOnWhileMembersChange)
   EXPECT_EQ(4 * (1 + changes), updates);
 }
 
+// The member of that name: its weight; -1: it is not there.
+static int WeightOf(const Profile &profile, const std::string &name)
+{
+  for (const auto &c : ComponentsOf(profile, kTagMember)) {
+    CdrIn in(c.second, false, 1);
+    if (in.Text() == name)
+      return static_cast<int>(in.U32());
+  }
+  return -1;
+}
+
+TEST_F(ServerAgent, OneThatLeavesSaysSoInEachReplyUntilItJoinsAgain)
+{
+  constexpr uint32_t kTagLeaving = 0x464F4C01;
+  auto               server      = Begin("own@127.0.0.1:1*30,b@127.0.0.1:2");
+  RawClient          client(server->Number());
+  const std::string  key   = server->Key();
+  Octets             label = LabelOf(ProfileOf(server->Ior()));
+  EXPECT_EQ(Contexts(), client.Call(key, "whoami", With(label)).contexts);
+  ASSERT_EQ("ok", server->Ask("leave"));
+  for (int i = 0; i < 3; i++) {
+    const Octets data =
+        client.Call(key, "whoami", With(label)).Context(kContextUpdate);
+    const Profile said = DecodeUpdate(data).profile;
+    EXPECT_EQ(0, WeightOf(said, "own"));
+    EXPECT_EQ(100, WeightOf(said, "b"));
+    CdrOut leaving = CdrOut::Encapsulation(false);
+    leaving.Text("own");
+    leaving.U32(30);
+    EXPECT_EQ((Components{{kTagLeaving, leaving.octets}}),
+              ComponentsOf(said, kTagLeaving));
+    label = LabelOf(said); // which is in force from then on
+  }
+  EXPECT_EQ("ok", server->Ask("leave"));
+  EXPECT_EQ("ok", server->Ask("join"));
+  const Profile back =
+      DecodeUpdate(client.Call(key, "whoami", With(label))
+                       .Context(kContextUpdate))
+          .profile;
+  EXPECT_EQ(30, WeightOf(back, "own"));
+  EXPECT_EQ(Components(), ComponentsOf(back, kTagLeaving));
+  EXPECT_EQ(Contexts(),
+            client.Call(key, "whoami", With(LabelOf(back))).contexts);
+  EXPECT_EQ("ok", server->Ask("join"));
+}
+
+TEST_F(ServerAgent, WhoCannotLeave)
+{
+  Server inactive(dir_, "A", {}, {"ORBfolbServer=own"});
+  EXPECT_EQ("!6", inactive.Ask("leave"));
+  EXPECT_EQ("!6", inactive.Ask("join"));
+  Server client(dir_, "B", {}, {"ORBfolbEndpoints=own@127.0.0.1:1"});
+  EXPECT_EQ("!6", client.Ask("leave"));
+  auto other = Begin("b@127.0.0.1:2");
+  EXPECT_EQ("!3", other->Ask("leave"));
+}
+
 // A process with the key that is a client too.
 TEST_F(ServerAgent, CyclesOfTheOrbLeaveNothingBehind)
 {

@@ -58,6 +58,8 @@ TEST_F(Api, SetEndpointsReplacesAtRunTime)
 TEST_F(Api, BadArgumentsAreNamed)
 {
   Client            client(dir_, Config("ordered", Both()));
+  const std::string none = client.Ask("api_set_endpoints ");
+  EXPECT_TRUE(Has(none, "no endpoint given")) << none;
   const std::string said = client.Ask("api_set_endpoints nonsense");
   EXPECT_EQ(0u, said.find("!2 ")) << said;
   EXPECT_TRUE(Has(said, "nonsense")) << said;
@@ -137,7 +139,9 @@ TEST_F(Api, InitialReferencesThemselvesAreOneContext)
   std::string refs;
   for (int i = 0; i < 6; i++)
     refs += (i > 0 ? "," : "") + client.Ask("initial Echo");
-  EXPECT_EQ(1u, client.Call(refs, "whoami", 6).count.size());
+  const Calls calls = client.Call(refs, "whoami", 6);
+  EXPECT_EQ(1u, calls.count.size()) << calls.text;
+  EXPECT_EQ(0, calls.Errors()) << calls.text;
 }
 
 TEST_F(Api, EventsAreReported)
@@ -177,14 +181,145 @@ TEST_F(Api, TheEventCallbackMayCallTheApiItself)
   client.Open(IorAt(kFakeKey, dead.Number()));
   // An event of a call.
   EXPECT_EQ("A=1", client.Call("0", "whoami").text);
-  EXPECT_EQ("ejected D;weight B;weight B;set_weight ok;drain ok;",
+  EXPECT_EQ("ejected D;set_weight ok;drain ok;weight B;weight B;",
             Events(client, {{"D", dead.Address()}, {"B", b_.Address()}}));
   EXPECT_TRUE(Has(StatsOf(client, b_.Address()), "weight=0 drained"))
       << StatsOf(client, b_.Address());
-  // An event of a call of the API on the same thread.
+  // An event of a call of the API.
   EXPECT_EQ("ok", client.Ask("api_add_endpoint " + c_.Address()));
-  EXPECT_EQ("added C;weight B;weight B;set_weight ok;drain ok;",
+  EXPECT_EQ("added C;set_weight ok;drain ok;weight B;weight B;",
             Events(client, {{"C", c_.Address()}, {"B", b_.Address()}}));
+}
+
+// The callback waits for a connection that the call which had the event has.
+TEST_F(Api, TheEventCallbackMayCallWithOneConnection)
+{
+  Server s(dir_, "S"), t(dir_, "T");
+  Client client(dir_, Config("ordered", s.Address() + "," + t.Address(),
+                             {kNoLocate, "ORBmaxGIOPConnectionPerServer=1",
+                              "ORBfolbEject=100:100"}));
+  client.Open(s.Ior());
+  EXPECT_EQ("S=1", client.Call("0", "whoami").text);
+  client.Ask("api_watch");
+  client.Ask("api_react_by call 0");
+  s.Kill();
+  EXPECT_EQ("T=1", client.Call("0", "whoami").text);
+  EXPECT_EQ("ejected S;call T;",
+            Events(client, {{"S", s.Address()}, {"T", t.Address()}}));
+  s.Start();
+  t.Kill();
+  std::string events;
+  EXPECT_TRUE(Eventually([&] {
+    client.Call("0", "whoami", 2);
+    events += Events(client, {{"S", s.Address()}, {"T", t.Address()}});
+    return Has(events, "restored S;call S;");
+  })) << events;
+}
+
+// One that comes while ORB_init runs, whose lock the callback wants.
+TEST_F(Api, TheEventCallbackMayUseTheOrbWhileThatBegins)
+{
+  for (const char *how : {"init", "context"}) {
+    Client client(dir_, Config("ordered", a_.Address(),
+                               {std::string("CLIENT_BEFORE=api_watch;"
+                                            "api_react_by ") +
+                                how}));
+    client.Open(ior_);
+    EXPECT_EQ("A=1", client.Call("0", "whoami").text);
+    EXPECT_EQ(std::string("added A;") + how + " ok;",
+              Events(client, {{"A", a_.Address()}}));
+  }
+}
+
+TEST_F(Api, DestroyWaitsForNoCallback)
+{
+  Client client(dir_, Config("ordered", a_.Address()));
+  client.Open(ior_);
+  EXPECT_EQ("A=1", client.Call("0", "whoami").text);
+  client.Ask("api_watch");
+  client.Ask("api_react_by sleep 5000");
+  EXPECT_EQ("ok", client.Ask("api_add_endpoint " + b_.Address()));
+  EXPECT_TRUE(Eventually([&] {
+    return client.Ask("api_last_events") == "added " + b_.Address() + ";";
+  }));
+  EXPECT_GE(2000 * kSlow, std::stod(client.Ask("destroy")));
+  // Nor does exit().
+  const double began = NowMs();
+  client.Self().Say("quit");
+  EXPECT_EQ("exit 0", client.Self().Wait());
+  EXPECT_GE(3000 * kSlow, NowMs() - began);
+}
+
+TEST_F(Api, NoCallbackAfterItWasEnded)
+{
+  Server s(dir_, "S");
+  Client client(dir_, Config("ordered", s.Address(), {kNoLocate}));
+  client.Open(s.Ior());
+  EXPECT_EQ("S=1", client.Call("0", "whoami").text);
+  s.Tell("delay 700");
+  client.Ask("api_watch");
+  client.Ask("api_react_by call 0");
+  EXPECT_EQ("ok", client.Ask("api_add_endpoint " + b_.Address()));
+  EXPECT_TRUE(Eventually([&] {
+    return Has(StatsOf(client, s.Address()), "outstanding=1 ");
+  }));
+  EXPECT_EQ("ok", client.Ask("api_add_endpoint " + c_.Address()));
+  // It waits for the one that runs; the other event is not told.
+  EXPECT_EQ("ok", client.Ask("api_unwatch"));
+  EXPECT_EQ("added B;call S;", Events(client, {{"B", b_.Address()}}));
+  // Within itself it waits for nobody.
+  client.Ask("api_watch");
+  client.Ask("api_react_by stop");
+  EXPECT_EQ("ok", client.Ask("api_remove_endpoint " + c_.Address()));
+  EXPECT_TRUE(Eventually([&] {
+    return client.Ask("api_last_events") == "removed " + c_.Address() +
+                                                ";stop ok;";
+  }));
+  EXPECT_EQ("ok", client.Ask("api_remove_endpoint " + b_.Address()));
+  Watch(100);
+  EXPECT_EQ("none", client.Ask("api_last_events"));
+}
+
+TEST_F(Api, EventsOfManyThreadsComeInOrderAndOneAtATime)
+{
+  Cluster cluster(dir_, 3);
+  Client  client(dir_, Config("per-request", cluster.Endpoints(),
+                              {"ORBfolbEject=5:5"}));
+  client.Ask("api_watch");
+  client.Open(cluster.Ior(), 8);
+  client.Begin("during 0-7 whoami 2000 8");
+  for (int i = 0; i < 6; i++) {
+    cluster[std::string(1, static_cast<char>('A' + i % 3))].Kill();
+    Watch(50);
+    for (int k = 0; k < 20; k++)
+      client.Self().Say("api_set_weight " + cluster["A"].Address() + " " +
+                        std::to_string(100 + k % 2));
+    for (int k = 0; k < 20; k++) {
+      std::string line;
+      EXPECT_TRUE(client.Self().Hear(line));
+    }
+    cluster[std::string(1, static_cast<char>('A' + i % 3))].Start();
+  }
+  client.JoinText();
+  const std::string events = client.Ask("api_events");
+  EXPECT_FALSE(Has(events, "out of order")) << events;
+  EXPECT_LT(100u, Occurrences(events, ";"));
+}
+
+TEST_F(Api, AForkedChildTellsOfWhatHappensThere)
+{
+  Client client(dir_, Config("per-request", Both()));
+  client.Ask("api_watch");
+  client.Open(ior_);
+  EXPECT_EQ("A=2 B=2", client.Call("0", "whoami", 4).text);
+  EXPECT_EQ("weight A; exit 0",
+            [&] {
+              std::string said = client.Ask("fork do api_weigh_events " +
+                                            a_.Address() + " 7");
+              return said.replace(said.find(a_.Address()),
+                                  a_.Address().size(), "A");
+            }());
+  EXPECT_EQ("none", client.Ask("api_events"));
 }
 
 } // namespace folbtest

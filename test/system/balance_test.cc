@@ -2,6 +2,9 @@
 // What is balanced how: types per request, and the grain of contexts.
 #include "system.h"
 
+#include <algorithm>
+#include <mutex>
+
 namespace folbtest {
 
 class Balance : public SystemTest
@@ -32,7 +35,9 @@ TEST_F(Balance, OthersStayInTheirContext)
   Client client(dir_, Config("ic-based", cluster_.Endpoints(),
                              {"ORBfolbPerRequest=IDL:Other/*", kTrace}));
   client.Open(cluster_.Ior());
-  EXPECT_EQ(1u, client.Call("0", "whoami", 30).count.size());
+  const Calls calls = client.Call("0", "whoami", 30);
+  EXPECT_EQ(1u, calls.count.size()) << calls.text;
+  EXPECT_EQ(0, calls.Errors()) << calls.text;
   EXPECT_FALSE(Has(client.Errors(), "balanced per request"));
 }
 
@@ -75,6 +80,7 @@ TEST_F(Balance, ClientHasOneContext)
   client.Open(cluster_.Ior(), 12);
   const Calls calls = client.Call("0-11", "whoami", 24);
   EXPECT_EQ(1u, calls.count.size()) << calls.text;
+  ASSERT_EQ(0, calls.Errors()) << calls.text;
   const std::string at = calls.count.begin()->first;
   client.Ask("make 0 3");
   EXPECT_EQ(Times(at, 30), client.Call("0-14", "whoami", 30).text);
@@ -138,20 +144,39 @@ TEST_F(LookUps, EachTakesAnEndpointOfItsOwn)
 
 TEST_F(LookUps, WhatTheyReturnOpensAContextThere)
 {
-  // The objects are served where they were looked up: the name servers are
-  // endpoints of the same cluster as the objects.
-  Bind(one_, IorAt(a_.Key(), one_.Number(), {a_.Number()}));
-  Bind(two_, IorAt(a_.Key(), one_.Number(), {a_.Number()}));
-  Client client(dir_, Config("ic-based",
-                             one_.Address() + "," + two_.Address() + "," +
-                                 a_.Address() + "," + b_.Address(),
-                             {"ORBfolbLoadBalance=lookup"}));
-  client.Ask("api_watch");
-  // A look-up at A or B ends in "no such object" and goes on elsewhere.
-  client.Ask("resolve " + one_.Corbaloc() + " echo 8");
-  const Calls calls = client.Call("0-7", "whoami", 16);
-  EXPECT_EQ(0, calls.Errors()) << calls.text;
-  EXPECT_EQ(16, calls.Total());
+  // Servers that are name servers too. What they return names both of them
+  // and is to be called at the one that returned it.
+  std::mutex  lock;
+  std::string answered, object;
+  const auto  names = [&](const std::string &name) -> FakeServer::Script {
+    return [&, name](const GiopRequest &r, size_t n) -> Reaction {
+      if (r.operation != "resolve")
+        return AnswerWith(name)(r, n);
+      const std::lock_guard<std::mutex> g(lock);
+      answered += (answered.empty() ? "" : " ") + name;
+      return {ReplyObject(r, object)};
+    };
+  };
+  FakeServer    a(names("A"));
+  FakeServer    b(names("B"));
+  folbtest::Ior context = DecodeIor(a.IorOf(kFakeKey));
+  context.type_id       = "IDL:omg.org/CosNaming/NamingContext:1.0";
+  {
+    const std::lock_guard<std::mutex> g(lock);
+    object = IorAt(kFakeKey, a.Number(), {b.Number()});
+  }
+  for (const char *grain : {"lookup", "context"}) {
+    Client client(dir_, Config("ic-based", a.Address() + "," + b.Address(),
+                               {std::string("ORBfolbLoadBalance=") + grain}));
+    EXPECT_EQ("0-7", client.Ask("resolve " + context.Text() + " echo 8"));
+    const std::string map = client.Ask("map 0-7");
+    const std::lock_guard<std::mutex> g(lock);
+    EXPECT_EQ(answered, map) << grain;
+    EXPECT_EQ(std::string(grain) == "lookup" ? 4u : 8u,
+              std::max(Occurrences(map, "A"), Occurrences(map, "B")))
+        << map;
+    answered.clear();
+  }
 }
 
 TEST_F(LookUps, AFailedNameServerIsNoErrorOfALookUp)

@@ -281,6 +281,11 @@ static void AddReferences(Commands &to)
     CORBA::String_var text = Ref(via)->show(Ref(a));
     return std::string(text.in());
   };
+  // disconnect REF: its _NP_disconnect()
+  to["disconnect"] = [](Arguments &in) {
+    Ref(static_cast<int>(Number(in, 0)))->_NP_disconnect();
+    return std::string("ok");
+  };
   // drop REFS: releases them; their numbers are never used again
   to["drop"] = [](Arguments &in) {
     for (const int i : Numbers(Word(in)))

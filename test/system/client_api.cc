@@ -5,8 +5,10 @@
 
 #include <folb/omnifolb.h>
 
+#include <atomic>
 #include <dlfcn.h>
 #include <mutex>
+#include <poll.h>
 
 namespace client {
 
@@ -14,9 +16,14 @@ namespace {
 
 std::mutex  event_lock;
 std::string &events = *new std::string;
-bool         watching;
+bool         watching; // or has watched
 // What the callback itself weighs and drains; "" = nothing.
 std::string &reacts_on = *new std::string;
+// What else it does, see api_react_by; "" = nothing.
+std::string      &reacts_by = *new std::string;
+std::atomic<bool> watched{false}; // now
+uint64_t          last      = 0; // event
+std::atomic<bool> inside{false}; // the callback
 
 template <class F> F *Find(const char *name)
 {
@@ -56,7 +63,9 @@ bool Visit(void *arg, const struct folb_endpoint_stats *s)
        << failures << " refused="
        << s->failures[FOLB_OUTCOME_CONNECT_FAILED] << " ejections="
        << s->ejections << " outstanding=" << s->outstanding << " until="
-       << s->ejected_until_ms << ";";
+       << s->ejected_until_ms << " lost="
+       << s->failures[FOLB_OUTCOME_LOST_REUSED] << "/"
+       << s->failures[FOLB_OUTCOME_LOST_NEW] << ";";
   return true;
 }
 
@@ -80,23 +89,60 @@ std::string React(const std::string &address)
   return "set_weight " + weighed + ";drain " + drained + ";";
 }
 
+int Watch(void (*callback)(void *, const struct folb_event *))
+{
+  using Function = int(void (*)(void *, const struct folb_event *), void *);
+  return Find<Function>("omnifolb_on_event")(callback, nullptr);
+}
+
+// Calls objects, the ORB and the API.
+std::string ReactBy(const std::string &what)
+{
+  std::istringstream in(what);
+  const std::string  how = Word(in);
+  if (how == "stop")
+    Watch(nullptr);
+  if (how == "sleep")
+    poll(nullptr, 0, static_cast<int>(Number(in, 0)));
+  if (how == "init")
+    InitOrb({});
+  if (how == "context") {
+    char *ior = nullptr;
+    Find<int(const char *, char **)>("omnifolb_new_context")(
+        "corbaloc::127.0.0.1:1/x", &ior);
+    Find<void(char *)>("omnifolb_string_free")(ior);
+  }
+  return how + " " +
+         (how == "call" ? Guarded([&]() -> std::string {
+           const CORBA::String_var who =
+               Ref(static_cast<int>(Number(in, 0)))->whoami();
+           return who.in();
+         })
+                        : "ok") +
+         ";";
+}
+
 void OnEvent(void *, const struct folb_event *e)
 {
   static const char *const types[] = {"?",       "ejected", "avoided",
                                       "restored", "added",  "removed",
                                       "weight"};
-  std::string address;
+  const bool  alone = !inside.exchange(true);
+  std::string address, by;
   {
     const std::lock_guard<std::mutex> g(event_lock);
+    if (!alone || e->sequence <= last)
+      events += "out of order;";
+    last = e->sequence;
     events += std::string(types[e->type]) + " " + e->endpoint + ";";
     if (e->type != FOLB_EVENT_WEIGHT)
-      address = reacts_on;
+      address = reacts_on, by = reacts_by;
   }
-  if (address.empty())
-    return;
-  const std::string                 said = React(address);
+  const std::string said = (address.empty() ? "" : React(address)) +
+                           (by.empty() ? "" : ReactBy(by));
   const std::lock_guard<std::mutex> g(event_lock);
   events += said;
+  inside = false;
 }
 
 } // namespace
@@ -131,16 +177,20 @@ void AddApi(Commands &to)
     Find<void(char *)>("omnifolb_string_free")(ior);
     return Keep(o);
   };
-  // api_stats: a line of facts for each endpoint
+  // api_stats: a line of facts for each endpoint; lost: while a reply was
+  // awaited, on used and on new connections
   to["api_stats"] = Stats;
   // api_watch: collects events; api_events: those since last asked
   to["api_watch"] = [](Arguments &) {
-    using Function = int(void (*)(void *, const struct folb_event *), void *);
-    {
-      const std::lock_guard<std::mutex> g(event_lock);
-      watching = true;
-    }
-    return Status(Find<Function>("omnifolb_on_event")(OnEvent, nullptr));
+    const std::string said = Status(Watch(OnEvent));
+    const std::lock_guard<std::mutex> g(event_lock);
+    watching = watched = true;
+    return said;
+  };
+  // api_unwatch: until it returns the callback may run
+  to["api_unwatch"] = [](Arguments &) {
+    watched = false;
+    return Status(Watch(nullptr));
   };
   // api_react ADDRESS: the callback weighs and drains it at each event but
   // those of weights
@@ -149,7 +199,31 @@ void AddApi(Commands &to)
     reacts_on = Word(in);
     return std::string("ok");
   };
+  // api_react_by call REF|context|init|sleep MS|stop: what else it does then
+  to["api_react_by"] = [](Arguments &in) {
+    const std::lock_guard<std::mutex> g(event_lock);
+    std::getline(in >> std::ws, reacts_by);
+    return std::string("ok");
+  };
+  // api_last_events: the same without waiting for those that are to be told
+  to["api_last_events"] = [](Arguments &) {
+    const std::lock_guard<std::mutex> g(event_lock);
+    std::string                       all;
+    all.swap(events);
+    return all.empty() ? std::string("none") : all;
+  };
+  // api_weigh_events ADDRESS WEIGHT: api_set_weight, then api_events
+  to["api_weigh_events"] = [](Arguments &in) {
+    const std::string address = Word(in);
+    Find<int(const char *, unsigned)>("omnifolb_set_weight")(
+        address.c_str(), static_cast<unsigned>(Number(in, 0)));
+    return Execute("api_events");
+  };
   to["api_events"] = [](Arguments &) {
+    // Who is replaced has been told of what happened before, and then of what
+    // it did itself.
+    for (int i = 0; watched && i < 3; i++)
+      Watch(OnEvent);
     const std::lock_guard<std::mutex> g(event_lock);
     if (!watching)
       return std::string("!nothing watches");

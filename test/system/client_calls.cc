@@ -72,6 +72,8 @@ std::string WithArgument(FolbTest::Echo_ptr e, const std::string &op,
   if (op == "get")
     return std::to_string(
         Take(e->get(static_cast<CORBA::ULong>(std::stoul(arg)))).size());
+  if (op == "brief")
+    return Take(e->brief(arg.c_str()));
   if (op == "put")
     return Take(e->put(std::string(std::stoul(arg), 'x').c_str()));
   if (op == "is_a")
@@ -277,6 +279,7 @@ public:
   void  note(const char *) override {}
   char *put(const char *) override { return No(); }
   char *get(CORBA::ULong) override { return No(); }
+  char *brief(const char *) override { return No(); }
   char *show(CORBA::Object_ptr) override { return No(); }
   FolbTest::Echo_ptr make(const char *) override { return _this(); }
   CORBA::Object_ptr  foreign(const char *) override { return _this(); }

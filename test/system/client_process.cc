@@ -127,6 +127,19 @@ long Entries(const char *directory)
   return n - 2;
 }
 
+// The largest address space there was, in kB.
+long Peak()
+{
+  std::ifstream in("/proc/self/status");
+  for (std::string word; in >> word;)
+    if (word == "VmPeak:") {
+      long kb = 0;
+      in >> kb;
+      return kb;
+    }
+  return 0;
+}
+
 std::string Facts()
 {
   std::ifstream in("/proc/self/statm");
@@ -136,7 +149,8 @@ std::string Facts()
   std::ostringstream text;
   text << "fds=" << Entries("/proc/self/fd")
        << " threads=" << Entries("/proc/self/task")
-       << " rss=" << rss * sysconf(_SC_PAGESIZE) / 1024;
+       << " rss=" << rss * sysconf(_SC_PAGESIZE) / 1024
+       << " peak=" << Peak();
   return text.str();
 }
 
@@ -300,7 +314,7 @@ void AddProcess(Commands &to)
       omniORB::installCommFailureExceptionHandler(nullptr, nullptr);
     return std::string("ok");
   };
-  // facts: descriptors, threads, kB
+  // facts: descriptors, threads, kB in memory, largest address space
   to["facts"]   = [](Arguments &) { return Facts(); };
   // loaded FILE: whether it is mapped
   to["loaded"]  = Loaded;

@@ -21,6 +21,7 @@ namespace {
 
 std::atomic<long>           connects[65536];
 std::atomic<bool>           no_sockets{false};
+std::atomic<int>            self_port{0};
 std::mutex                  lookup_lock;
 std::map<std::string, long> &lookups = *new std::map<std::string, long>;
 
@@ -37,8 +38,9 @@ int PortOf(const sockaddr *a)
 }
 
 // Names are answered by the file CLIENT_HOSTS, a name and its addresses a
-// line; "+MS" among them delays the answer.  Other names do not exist.
-std::string AddressesOf(const std::string &name, int &delay_ms)
+// line; "+MS" among them delays the answer, "6+MS" that which IPv6 is a part
+// of.  Other names do not exist.
+std::string AddressesOf(const std::string &name, int family, int &delay_ms)
 {
   const char *file = std::getenv("CLIENT_HOSTS");
   std::ifstream in(file != nullptr ? file : "/dev/null");
@@ -52,6 +54,8 @@ std::string AddressesOf(const std::string &name, int &delay_ms)
     while (words >> word)
       if (word[0] == '+')
         delay_ms = std::stoi(word);
+      else if (word.compare(0, 2, "6+") == 0)
+        delay_ms = family == AF_INET ? delay_ms : std::stoi(word.substr(2));
       else
         addresses += word + " ";
   }
@@ -73,8 +77,15 @@ connect(int fd, const sockaddr *a, socklen_t n)
   using Function       = int (*)(int, const sockaddr *, socklen_t);
   static const auto real =
       reinterpret_cast<Function>(dlsym(RTLD_NEXT, "connect"));
-  if (const int port = PortOf(a))
+  const int port = PortOf(a);
+  if (port != 0)
     connects[port]++;
+  if (port != 0 && port == self_port) {
+    const int on = 1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(fd, a, n) != 0)
+      return -1;
+  }
   return real(fd, a, n);
 }
 
@@ -106,7 +117,8 @@ getaddrinfo(const char *node, const char *service, const addrinfo *hints,
     lookups[node]++;
   }
   int                delay_ms = 0;
-  std::istringstream addresses(AddressesOf(node, delay_ms));
+  std::istringstream addresses(AddressesOf(
+      node, hints != nullptr ? hints->ai_family : AF_UNSPEC, delay_ms));
   poll(nullptr, 0, delay_ms);
   addrinfo *first = nullptr;
   addrinfo *last  = nullptr;
@@ -125,6 +137,13 @@ getaddrinfo(const char *node, const char *service, const addrinfo *hints,
 }
 
 namespace client {
+
+// What the kernel does by chance, where ports of servers are ephemeral ones.
+static std::string ConnectToItself(Arguments &in)
+{
+  self_port = static_cast<int>(Number(in, 0));
+  return "ok";
+}
 
 static std::string Connects(Arguments &)
 {
@@ -208,6 +227,8 @@ void AddSockets(Commands &to)
 {
   // connects: connect() calls by port since last asked; 0 is their sum
   to["connects"] = Connects;
+  // self_connect PORT: sockets that connect there have that port themselves
+  to["self_connect"] = ConnectToItself;
   // lookups: getaddrinfo() calls by name since last asked
   to["lookups"] = Lookups;
   // no_sockets 1|0: as if no descriptor were left for one

@@ -224,15 +224,22 @@ TEST_F(Configuration, StateChangesAreLoggedAtLevelFive)
 
 TEST_F(Configuration, UnmanageableReferencesAreNamedOnceAtLevelTwo)
 {
-  Server a(dir_, "A");
-  Client client(dir_, Config("ordered", "127.0.0.1:5",
-                             {"ORBtraceLevel=2"}));
-  folbtest::Ior ior;
-  ior.others = {{99, {0, 1, 2}}};
-  for (int i = 0; i < 3; i++)
-    client.Ask("parse " + ior.Text());
-  EXPECT_LE(Occurrences(client.Errors(), "IDL:FolbTest/Echo:1.0"), 1u)
-      << client.Errors();
+  for (const char *level : {"1", "2"}) {
+    Client client(dir_, Config("ordered", "127.0.0.1:5",
+                               {std::string("ORBtraceLevel=") + level}));
+    folbtest::Ior ior;
+    ior.others = {{99, {0, 1, 2}}};
+    for (const char *type : {"IDL:FolbTest/Echo:1.0", "IDL:Other:1.0"}) {
+      ior.type_id = type;
+      for (int i = 0; i < 3; i++)
+        EXPECT_TRUE(Has(client.Ask("parse " + ior.Text()), ior.Text()));
+      EXPECT_EQ(*level == '2' ? 1u : 0u,
+                Occurrences(client.Errors(),
+                            std::string("references of type ") + type +
+                                " are left to the ORB: no IIOP profile"))
+          << client.Errors();
+    }
+  }
 }
 
 TEST_F(Configuration, T65_UnknownArgumentsAreRefusedByTheCoreAsEver)

@@ -71,8 +71,12 @@ TEST_F(Connections, OfReferencesThatAreGoneAreReleased)
     EXPECT_EQ("A=1", client.Call(ref, "whoami").text);
     client.Ask("drop " + ref);
   }
-  EXPECT_LE(Occurrences(client.Ask("api_stats"), ";"), 3u);
-  EXPECT_LE(client.Sockets()[cluster["A"].Number()], 5);
+  const std::string stats = client.Ask("api_stats");
+  EXPECT_FALSE(Has(stats, "!")) << stats;
+  EXPECT_LE(Occurrences(stats, ";"), 3u) << stats;
+  const std::map<int, long> sockets = client.Sockets();
+  EXPECT_GE(sockets.at(cluster["A"].Number()), 1);
+  EXPECT_LE(sockets.at(cluster["A"].Number()), 5);
 }
 
 TEST_F(Connections, T53_StaleConnectionAfterARestartOnTheSamePort)
@@ -234,12 +238,13 @@ TEST_F(Connections, TenThreadsAtABlackHolePayOneCap)
   Cluster   cluster(dir_, 1);
   Client    client(dir_, Config("ordered", hole.Address() + "," +
                                                cluster["A"].Address(),
-                                {"ORBfolbConnectTimeOutPeriod=300"}));
+                                {"ORBfolbConnectTimeOutPeriod=800"}));
   client.Open(IorAt(cluster["A"].Key(), hole.Number()), 10);
   // More threads than connections: those that wait leave with the others.
   const Calls calls = client.Call("0-9", "whoami", 1, 10);
   EXPECT_EQ("A=10", calls.text);
-  EXPECT_LE(calls.max, 400 * kSlow);
+  EXPECT_GE(calls.max, 290);
+  EXPECT_LE(calls.max, 1550 * kSlow);
 }
 
 // Calls that wait in the ORB for a connection that dies do not stay counted.

@@ -30,7 +30,8 @@ TEST_F(Deadline, T10_BlackHoleFirstCostsOneConnectTimeoutOfTheApplication)
   const Calls calls = client.Call("0", "whoami");
   EXPECT_EQ("good=1", calls.text);
   EXPECT_GE(calls.ms, 290);
-  EXPECT_LE(calls.ms, 350 * kSlow);
+  EXPECT_LE(calls.ms, 1400 * kSlow) << "our cap is 1500 ms";
+  EXPECT_EQ(1, client.Connects()[hole.Number()]);
 }
 
 TEST_F(Deadline, T12_BlackHoleFirstWithACallTimeoutOnly)
@@ -38,12 +39,12 @@ TEST_F(Deadline, T12_BlackHoleFirstWithACallTimeoutOnly)
   BlackHole hole;
   Client client(dir_, Config("ordered", hole.Address() + "," +
                                             good_.Address(),
-                             {"ORBclientCallTimeOutPeriod=2000",
+                             {"ORBclientCallTimeOutPeriod=6000",
                               "ORBfolbConnectTimeOutPeriod=250"}));
   client.Open(IorAt(kFakeKey, hole.Number()));
   const Calls calls = client.Call("0", "whoami");
   EXPECT_EQ("good=1", calls.text);
-  EXPECT_LE(calls.ms, 300 * kSlow);
+  EXPECT_LE(calls.ms, 1400 * kSlow) << "half of the time left is 3000 ms";
 }
 
 TEST_F(Deadline, T11_T14_AllBlackHolesEndWithTheDeadlineAsPlainOmniOrb)
@@ -65,7 +66,7 @@ TEST_F(Deadline, T11_T14_AllBlackHolesEndWithTheDeadlineAsPlainOmniOrb)
       EXPECT_EQ(expected.text, calls.text) << scope << transient;
       EXPECT_EQ(1, calls.Errors());
       EXPECT_GE(calls.ms, 480) << scope;
-      EXPECT_LE(calls.ms, 600 * kSlow) << scope;
+      EXPECT_LE(calls.ms, expected.ms + 450 * kSlow) << scope;
       EXPECT_EQ(1, client.Connects()[two.Number()]);
     }
   }
@@ -94,7 +95,7 @@ TEST_F(Deadline, EveryConnectTimedOutByOurCapIsConnectFailed)
   client.Open(IorAt(kFakeKey, one.Number()));
   const Calls calls = client.Call("0", "whoami");
   EXPECT_EQ(Times(kConnectFailed, 1), calls.text);
-  EXPECT_LE(calls.ms, 400 * kSlow);
+  EXPECT_LE(calls.ms, 1400 * kSlow);
 }
 
 TEST_F(Deadline, T11_ConnectTimeoutLongerThanTheCallTimeoutDoesNotStretchIt)
@@ -107,7 +108,7 @@ TEST_F(Deadline, T11_ConnectTimeoutLongerThanTheCallTimeoutDoesNotStretchIt)
   client.Open(IorAt(kFakeKey, hole.Number()));
   const Calls calls = client.Call("0", "whoami");
   EXPECT_EQ(0u, calls.text.find("!TIMEOUT")) << calls.text;
-  EXPECT_LE(calls.ms, 500 * kSlow);
+  EXPECT_LE(calls.ms, 3000 * kSlow);
 }
 
 TEST_F(Deadline, T11_ConnectTimeoutDoesNotReplaceTheDeadlineOfTheReply)
@@ -121,7 +122,7 @@ TEST_F(Deadline, T11_ConnectTimeoutDoesNotReplaceTheDeadlineOfTheReply)
   client.Open(silent.IorOf(kFakeKey));
   const Calls calls = client.Call("0", "whoami");
   EXPECT_EQ(0u, calls.text.find("!TIMEOUT")) << calls.text;
-  EXPECT_LE(calls.ms, 500 * kSlow);
+  EXPECT_LE(calls.ms, 3000 * kSlow);
 }
 
 TEST_F(Deadline, DeadlineWhileConnecting_Avoided)
@@ -152,7 +153,7 @@ TEST_F(Deadline, T15_T79_DeadlineOfAReply_NotAvoidedNotResentContextStays)
   const Calls calls = client.Call("0", "incr");
   EXPECT_EQ(0u, calls.text.find("!TIMEOUT")) << calls.text;
   EXPECT_TRUE(Has(calls.text, "/MAYBE=1")) << calls.text;
-  EXPECT_LE(calls.ms, 300 * kSlow);
+  EXPECT_LE(calls.ms, 2000 * kSlow);
   EXPECT_EQ("none", client.Ask("api_events"));
   EXPECT_EQ("slow=3", client.Call("0", "whoami", 3).text);
   EXPECT_EQ(2u, slow.Connections()) << "the connection is to be closed";
@@ -203,7 +204,7 @@ TEST_F(Deadline, WaitForAFreeConnectionEndsWithTheDeadline)
   client.Ask("timeout 200");
   const Calls calls = client.Call("1", "whoami");
   EXPECT_EQ(0u, calls.text.find("!TIMEOUT")) << calls.text;
-  EXPECT_LE(calls.ms, 300 * kSlow);
+  EXPECT_LE(calls.ms, 1200 * kSlow) << "the connection is free after 1500 ms";
   EXPECT_EQ("A=1", client.Join().text);
   EXPECT_EQ("none", client.Ask("api_events"));
 }
@@ -230,7 +231,10 @@ TEST_F(Deadline, T72_WithALocateRequestTheFirstCallTakesTwoDeadlinesAtMost)
                              {"ORBclientCallTimeOutPeriod=300"}));
   client.Open(silent.IorOf(kFakeKey));
   const Calls calls = client.Call("0", "whoami");
-  EXPECT_LE(calls.ms, 700 * kSlow);
+  EXPECT_EQ(0u, calls.text.find("!TIMEOUT")) << calls.text;
+  EXPECT_GE(calls.ms, 290);
+  EXPECT_LE(calls.ms, 890 * kSlow) << "three would be 900 ms";
+  EXPECT_EQ(kLocateRequest, silent.Received().at(0).type);
 }
 
 TEST_F(Deadline, T55_AThreadStuckInAConnectDelaysNobody)
@@ -239,7 +243,7 @@ TEST_F(Deadline, T55_AThreadStuckInAConnectDelaysNobody)
   Cluster   cluster(dir_, 1);
   Client    client(dir_, Config("ordered", hole.Address() + "," +
                                                cluster["A"].Address(),
-                                {"ORBfolbConnectTimeOutPeriod=1200"}));
+                                {"ORBfolbConnectTimeOutPeriod=4000"}));
   client.Open(IorAt(kFakeKey, cluster["A"].Number()));
   EXPECT_EQ("A=1", client.Call("0", "whoami").text);
   client.Open(IorAt(kFakeKey, hole.Number()));
@@ -247,13 +251,13 @@ TEST_F(Deadline, T55_AThreadStuckInAConnectDelaysNobody)
   EXPECT_TRUE(Eventually([&] { return client.Connects()[hole.Number()] > 0; }));
   const Calls busy = client.During("0", "whoami", 500);
   EXPECT_EQ(0, busy.Errors()) << busy.text;
-  EXPECT_LE(busy.max, 50 * kSlow);
+  EXPECT_LE(busy.max, 1500 * kSlow);
   const std::string fresh =
       client.Open(IorAt(kFakeKey, cluster["A"].Number()), 20);
-  EXPECT_LE(client.Call(fresh, "whoami", 20).max, 50 * kSlow);
+  EXPECT_LE(client.Call(fresh, "whoami", 20).max, 1500 * kSlow);
   const Calls stuck = client.Join();
   EXPECT_EQ("A=1", stuck.text);
-  EXPECT_GE(stuck.ms, 1000);
+  EXPECT_GE(stuck.ms, 3900);
 }
 
 TEST_F(Deadline, OfOneCallEndsNoOtherThatWaitsForTheConnection)

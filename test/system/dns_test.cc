@@ -41,7 +41,7 @@ TEST_F(Dns, EveryAddressIsAMemberForAReferenceOpenedAtOnce)
   client.Open(a_.Ior());
   const Calls calls = client.Call("0", "whoami", 6);
   EXPECT_EQ("A=2 B=2 C=2", calls.text);
-  EXPECT_LE(calls.first, 1000 * kSlow);
+  EXPECT_LE(calls.first, 3000 * kSlow);
 }
 
 TEST_F(Dns, ANewAddressIsCalledAndARemovedOneNoMore)
@@ -117,15 +117,15 @@ TEST_F(Dns, ASilentServerCostsASecondOnceAndHalfOfADeadline)
   Client    client(dir_, Resolve(Name("db.test"), silent.Address(),
                                  {kNoLocate}));
   client.Open(a_.Ior());
-  EXPECT_EQ("ok", client.Ask("timeout 400"));
+  EXPECT_EQ("ok", client.Ask("timeout 1600"));
   const Calls timed = client.Call("0", "whoami");
   EXPECT_EQ("A=1", timed.text);
-  EXPECT_LE(timed.ms, 300 * kSlow);
+  EXPECT_LE(timed.ms, 1500 * kSlow);
   EXPECT_EQ("ok", client.Ask("timeout 0"));
   const Calls calls = client.Call("0", "whoami", 20);
   EXPECT_EQ("A=20", calls.text);
-  EXPECT_LE(calls.ms, 1100 * kSlow);
-  EXPECT_LE(client.Call("0", "whoami", 20).ms, 200 * kSlow);
+  EXPECT_LE(calls.ms, 2500 * kSlow);
+  EXPECT_LE(client.Call("0", "whoami", 20).ms, 900 * kSlow);
   EXPECT_LT(0u, silent.Questions());
 }
 
@@ -134,7 +134,7 @@ TEST_F(Dns, DestroyDoesNotWaitForASilentServer)
   SilentDns silent;
   Client    client(dir_, Resolve(Name("db.test"), silent.Address()));
   EXPECT_TRUE(Eventually([&] { return silent.Questions() > 0; }));
-  EXPECT_LE(std::stod(client.Ask("destroy")), 500 * kSlow);
+  EXPECT_LE(std::stod(client.Ask("destroy")), 1500 * kSlow);
 }
 
 TEST_F(Dns, OneSourceThatHangsHoldsUpNoOther)
@@ -149,7 +149,7 @@ TEST_F(Dns, OneSourceThatHangsHoldsUpNoOther)
   client.Open(a_.Ior());
   EXPECT_TRUE(Eventually([&] { return silent.Connections() > 0; }));
   dns.Hosts("127.0.0.2 db.test\n");
-  EXPECT_TRUE(Soon([&] { return Serves(client, "B=4"); }));
+  EXPECT_TRUE(Eventually([&] { return Serves(client, "B=4"); }));
 }
 
 TEST_F(Dns, T07_AFailureHasTheNameLookedUpAgain)
@@ -235,6 +235,49 @@ TEST_F(Dns, HundredCyclesLeaveNothingBehind)
   // One that has ended may be seen a moment longer; a leak would be dozens.
   EXPECT_LE(after["threads"], before["threads"] + 1);
   EXPECT_EQ("exit 0", client.Quit());
+}
+
+// ---- a family that is late, or never answered
+
+TEST_F(Dns, AFamilyThatIsNeverAnsweredCostsNothing)
+{
+  HalfDns dns("127.0.0.1");
+  Client  client(dir_, Resolve(Name("db.test"), dns.Address()));
+  client.Open(a_.Ior());
+  const Calls first = client.Call("0", "whoami", 4);
+  EXPECT_EQ("A=4", first.text);
+  EXPECT_LE(first.first, 800 * kSlow);
+  EXPECT_TRUE(Has(StatsOf(client, a_.Address()), " member "));
+  dns.Addresses("127.0.0.1 127.0.0.2");
+  EXPECT_TRUE(Soon([&] { return Serves(client, "A=2 B=2"); }));
+  dns.Addresses("127.0.0.2");
+  EXPECT_TRUE(Soon([&] { return Serves(client, "B=4"); }));
+  // That it is never answered is said once, when it was waited for.
+  EXPECT_TRUE(Eventually([&] { return Has(client.Errors(), "no answer"); }));
+  EXPECT_EQ("B=4", client.Call("0", "whoami", 4).text);
+  EXPECT_EQ(1u, Occurrences(client.Errors(), "folbResolve"))
+      << client.Errors();
+}
+
+TEST_F(Dns, AFamilyThatIsLateIsMerged)
+{
+  Server  c(dir_, "C", {"-ORBendPoint", "giop:tcp:[::1]:" + port_});
+  HalfDns dns("127.0.0.1 127.0.0.2");
+  // Later than the next look-ups begin.
+  dns.Late(700);
+  Client client(dir_, Resolve(Name("db.test"), dns.Address()));
+  client.Open(a_.Ior());
+  const Calls first = client.Call("0", "whoami", 4);
+  EXPECT_EQ("A=2 B=2", first.text);
+  EXPECT_LE(first.first, 650 * kSlow);
+  EXPECT_TRUE(Eventually([&] {
+    return client.Call("0", "whoami", 6).text == "A=2 B=2 C=2";
+  }));
+  // What was found stays while it is asked for again.
+  for (int i = 0; i < 8; i++) {
+    EXPECT_EQ("A=2 B=2 C=2", client.Call("0", "whoami", 6).text);
+    Watch(100);
+  }
 }
 
 // ---- dns-srv:

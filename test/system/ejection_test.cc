@@ -122,7 +122,7 @@ TEST_F(Ejection, AvoidedForAboutASecond)
   EXPECT_TRUE(Eventually(
       [&] { return client.Call("0", "whoami", 2).Of("bad") == 1; }));
   EXPECT_GE(NowMs() - start, 790);
-  EXPECT_LE(NowMs() - start, 1500 * kSlow);
+  EXPECT_LE(NowMs() - start, 4000 * kSlow) << "ejected it were 5000 ms";
 }
 
 TEST_F(Ejection, SeveralFailuresAtOnceCountOnce)

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
 
 namespace folbtest {
 
@@ -196,6 +197,19 @@ bool FakeServer::React(Peer &peer, const GiopRequest &request)
          reaction.after == Reaction::kSilence;
 }
 
+// Adds a message to what it is a fragment of; whether that is complete then.
+// The octets of a fragment begin with the number of its request, of 4 octets.
+static bool Complete(Octets &begun, const Octets &message)
+{
+  constexpr std::ptrdiff_t header = 12, number = 4;
+  if (message[7] == kFragment)
+    begun.insert(begun.end(), message.begin() + header + number,
+                 message.end());
+  else
+    begun = message;
+  return (message[6] & kMoreFragments) == 0;
+}
+
 // False: the connection is to be closed.
 bool FakeServer::Serve(Peer &peer)
 {
@@ -213,7 +227,8 @@ bool FakeServer::Serve(Peer &peer)
     peer.pending.erase(peer.pending.begin(), end);
     if (message[7] == kCloseConnection)
       return false;
-    if (!React(peer, DecodeRequest(message)))
+    if (Complete(peer.begun, message) &&
+        !React(peer, DecodeRequest(std::exchange(peer.begun, {}))))
       return false;
   }
   return true;

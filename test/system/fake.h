@@ -73,6 +73,7 @@ private:
   struct Peer {
     Descriptor fd;
     Octets     pending;
+    Octets     begun; // of a message in fragments that has not ended
     bool       silent = false;
   };
   void Run();
@@ -121,6 +122,8 @@ public:
   Octets      Sent() const; // by clients, in order of arrival
   size_t      Connections() const { return connections_; }
   bool        Saw(const std::string &octets) const;
+  // From now on connections are refused.
+  void StopListening() { listener_.Close(); }
   // From now on nothing goes through, in either direction.
   void Freeze() { frozen_ = true; }
 

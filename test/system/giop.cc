@@ -349,6 +349,14 @@ Octets ReplyBool(const GiopRequest &to, bool result)
   return Finish(to, out);
 }
 
+Octets ReplyObject(const GiopRequest &to, const std::string &ior)
+{
+  CdrOut out = Answer(to, 0);
+  BeginBody(to, out);
+  DecodeIor(ior).Encode(out);
+  return Finish(to, out);
+}
+
 Octets ReplySystem(const GiopRequest &to, const std::string &exception,
                    uint32_t minor, uint32_t completed)
 {
@@ -411,12 +419,20 @@ Octets CloseConnection(int minor)
 
 Octets WithContext(const Octets &reply, uint32_t context, const Octets &data)
 {
+  return WithContexts(reply, {{context, data}});
+}
+
+Octets WithContexts(const Octets                                   &reply,
+                    const std::vector<std::pair<uint32_t, Octets>> &contexts)
+{
   constexpr size_t contexts_at = 20, body_at = 24;
   CdrOut           out(true, kHeader);
   out.octets.assign(reply.begin() + kHeader, reply.begin() + contexts_at);
-  out.U32(1);
-  out.U32(context);
-  out.Sequence(data);
+  out.U32(static_cast<uint32_t>(contexts.size()));
+  for (const auto &context : contexts) {
+    out.U32(context.first);
+    out.Sequence(context.second);
+  }
   if (reply.size() > body_at)
     out.Align(8);
   out.octets.insert(out.octets.end(),
@@ -428,7 +444,6 @@ Octets WithContext(const Octets &reply, uint32_t context, const Octets &data)
 
 Octets InFragments(const Octets &reply, size_t size)
 {
-  constexpr uint8_t first = kReply, fragment = 7, more = 2;
   const Octets      id(reply.begin() + kHeader, reply.begin() + kHeader + 4);
   Octets            all;
   size_t            end;
@@ -438,9 +453,9 @@ Octets InFragments(const Octets &reply, size_t size)
     end = std::min(reply.size(), at + size - kHeader - body.size());
     body.insert(body.end(), reply.begin() + static_cast<std::ptrdiff_t>(at),
                 reply.begin() + static_cast<std::ptrdiff_t>(end));
-    Octets message = Message(2, at == kHeader ? first : fragment, body);
+    Octets message = Message(2, at == kHeader ? kReply : kFragment, body);
     if (end < reply.size())
-      message[6] |= more;
+      message[6] |= kMoreFragments;
     all.insert(all.end(), message.begin(), message.end());
   }
   return all;

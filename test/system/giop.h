@@ -107,8 +107,10 @@ enum GiopType : uint8_t {
   kLocateRequest   = 3,
   kLocateReply     = 4,
   kCloseConnection = 5,
-  kMessageError    = 6
+  kMessageError    = 6,
+  kFragment        = 7
 };
+constexpr uint8_t kMoreFragments = 2; // among the flags of a message
 
 struct GiopRequest {
   Octets      raw;
@@ -137,6 +139,7 @@ constexpr uint32_t kMaybe = 2;
 // Answers to a Request or a LocateRequest, in its GIOP version.
 Octets ReplyText(const GiopRequest &to, const std::string &result);
 Octets ReplyBool(const GiopRequest &to, bool result);
+Octets ReplyObject(const GiopRequest &to, const std::string &ior);
 Octets ReplySystem(const GiopRequest &to, const std::string &exception,
                    uint32_t minor, uint32_t completed);
 Octets ReplyUser(const GiopRequest &to, const std::string &id,
@@ -149,6 +152,9 @@ Octets LocateUnknown(const GiopRequest &to);
 Octets CloseConnection(int minor = 2);
 // A reply of GIOP 1.2, of the above, with a service context.
 Octets WithContext(const Octets &reply, uint32_t context, const Octets &data);
+Octets
+WithContexts(const Octets                                   &reply,
+             const std::vector<std::pair<uint32_t, Octets>> &contexts);
 // The same in fragments of so many octets (a multiple of 8).
 Octets InFragments(const Octets &reply, size_t size);
 

@@ -268,7 +268,7 @@ public:
   std::map<int, long> Connects();
   // Established connections by port.
   std::map<int, long> Sockets();
-  std::map<std::string, long> Facts(); // fds, threads, rss
+  std::map<std::string, long> Facts(); // fds, threads, rss, peak
   void        Kill() { process_.Kill(); }
   // The ORB shuts down; "exit 0" when all is well.
   std::string Quit();

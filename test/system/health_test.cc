@@ -181,6 +181,7 @@ TEST_F(Health, EachProcessUsesASubset)
     client.Open(cluster_.Ior(), 12);
     const Calls calls = client.Call("0-11", "whoami", 12);
     EXPECT_EQ(1u, calls.count.size()) << calls.text;
+    EXPECT_EQ(0, calls.Errors()) << calls.text;
     seen.insert(calls.text);
   }
   EXPECT_LT(1u, seen.size());

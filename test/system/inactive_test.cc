@@ -134,4 +134,78 @@ TEST_F(Inactive, UnmanagedReferencesOfAnActiveClientAreAsPlainOmniOrb)
   EXPECT_EQ(sent[0], sent[1]);
 }
 
+// Replies that are neither results nor exceptions: what the call gives and
+// what is sent.
+TEST_F(Inactive, EveryReplyToAnUnmanagedReferenceIsTakenAsPlainOmniOrbDoes)
+{
+  FakeServer target(AnswerWith("target"));
+  const auto in_mode = [](uint16_t mode, bool locate) -> FakeServer::Script {
+    return [=](const GiopRequest &r, size_t n) -> Reaction {
+      if ((r.type == kLocateRequest) == locate && r.addressing != mode)
+        return {ReplyNeedsAddressing(r, mode)};
+      return AnswerWith("A")(r, n);
+    };
+  };
+  const auto locate_with =
+      [](const std::function<Octets(const GiopRequest &)> &answer)
+      -> FakeServer::Script {
+    return [=](const GiopRequest &r, size_t n) -> Reaction {
+      return r.type == kLocateRequest ? Reaction{answer(r)}
+                                      : AnswerWith("A")(r, n);
+    };
+  };
+  struct Row {
+    FakeServer::Script script;
+    const char        *locate; // whether a LocateRequest precedes
+    std::string        op, expected;
+  };
+  // omniORB asks again with the number of the first request, and takes no
+  // second reply to that.
+  const std::string taken = "!COMM_FAILURE_WaitingForReply/MAYBE=1 A=1";
+  const Row         rows[] = {
+      {in_mode(1, false), "0", "whoami", taken},
+      {in_mode(2, false), "0", "whoami", taken},
+      {in_mode(1, true), "1", "whoami", taken},
+      {locate_with(LocateUnknown), "1", "whoami",
+       "!OBJECT_NOT_EXIST_NoMatch/NO=2"},
+      {locate_with([](const GiopRequest &r) {
+         return ReplySystem(r, "NO_PERMISSION", 7, kNo);
+       }),
+       "1", "whoami", "!NO_PERMISSION:7/NO=2"},
+      {locate_with([&](const GiopRequest &r) {
+         return ReplyForward(r, target.IorOf(kFakeKey));
+       }),
+       "1", "whoami", "target=2"},
+      {ForwardTo([&] { return target.IorOf(kFakeKey); }), "0", "whoami",
+       "target=2"},
+      {ForwardTo([&] { return target.IorOf(kFakeKey); }, true), "0", "whoami",
+       "target=2"},
+      {[](const GiopRequest &r, size_t n) -> Reaction {
+         return r.type == kLocateRequest
+                    ? AnswerWith("A")(r, n)
+                    : Reaction{ReplyUser(r, "IDL:FolbTest/Refused:1.0", "x")};
+       },
+       "0", "refuse", "!user:Refused=2"}};
+  Port member;
+  for (const Row &row : rows) {
+    const Strings env = {std::string("ORBverifyObjectExistsAndType=") +
+                         row.locate};
+    Strings       sent[2];
+    for (const bool plugin : {false, true}) {
+      FakeServer a(row.script);
+      Client     client(dir_,
+                        plugin ? Config("per-request", member.Address(), env)
+                               : env,
+                        {}, plugin ? Load::kPlugin : Load::kPlain);
+      client.Open(a.IorOf(kFakeKey));
+      EXPECT_EQ(row.expected, client.Call("0", row.op, 2).text) << plugin;
+      for (const GiopRequest &r : a.Received())
+        sent[plugin].push_back(std::to_string(r.type) + " " +
+                               std::to_string(r.addressing) + " " +
+                               r.operation);
+    }
+    EXPECT_EQ(Join(sent[0]), Join(sent[1])) << row.expected;
+  }
+}
+
 } // namespace folbtest

@@ -32,7 +32,7 @@ TEST_F(Lifetime, MembersThatAreRemovedAndListedAgainUnderCalls)
   Client  client(dir_, Config("per-request", cluster.Endpoints(),
                               At("slot=20000")));
   client.Open(cluster["A"].Ior());
-  EXPECT_EQ("A=8 B=8", client.Call("0", "whoami", 2, 8).text);
+  EXPECT_EQ("A=8 B=8", client.Call("0", "whoami", 16).text);
   client.Begin("during 0 whoami 60000 8");
   for (int round = 0; round < 2; round++) {
     EXPECT_EQ("ok", client.Ask("api_remove_endpoint " +

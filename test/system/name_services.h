@@ -5,7 +5,10 @@
 
 #include "harness.h"
 
+#include <atomic>
+#include <mutex>
 #include <string>
+#include <thread>
 
 namespace folbtest {
 
@@ -42,6 +45,33 @@ public:
 private:
   Port       port_;
   Descriptor fd_;
+};
+
+// A DNS server that answers A at once, and AAAA with ::1 late or never.
+class HalfDns
+{
+public:
+  // addresses: of every name, "127.0.0.1 127.0.0.2".
+  explicit HalfDns(std::string addresses);
+  ~HalfDns();
+  HalfDns(const HalfDns &)            = delete;
+  HalfDns &operator=(const HalfDns &) = delete;
+  void Addresses(const std::string &addresses);
+  // From now on AAAA is answered after so many ms; -1: never.
+  void        Late(int ms) { late_ms_ = ms; }
+  std::string Address() const { return port_.Address(); }
+
+private:
+  void Run();
+  std::string Answer(const std::string &question, bool v6) const;
+
+  Port               port_;
+  Descriptor         fd_;
+  Descriptor         wake_read_, wake_write_;
+  std::atomic<int>   late_ms_{-1};
+  mutable std::mutex lock_;
+  std::string        addresses_;
+  std::thread        thread_;
 };
 
 // Changes what is bound in a name server, as a program of its own.

@@ -152,31 +152,50 @@ TEST_F(Protocol, UpdatesOfExceptionsAndOfFragments)
 
 TEST_F(Protocol, AnUpdateOnEveryReplyIsBoundedAndTakenInOnce)
 {
+  FakeServer  b(AnswerWith("B"));
   Shared<Ior> fresh;
   FakeServer a(
       Updating("A", [&](const GiopRequest &) { return UpdateData(fresh); }));
-  fresh = IorSaying(a, {{a.Number()}, "", false});
-  Client client(dir_, Plain());
-  client.Open(IorSaying(a, {{a.Number()}, ""}).Text());
-  EXPECT_EQ("A=1000", client.Call("0", "whoami", 1000).text);
-  EXPECT_EQ(1000u, a.Count("whoami"));
-  EXPECT_EQ("none", a.Last().Context(kLabelContext));
+  // Without a label: so the server goes on telling.
+  fresh = IorSaying(a, {{a.Number(), b.Number()}, "", false});
+  Client client(dir_, Plain({"ORBtraceLevel=10"}));
+  client.Open(IorSaying(a, {{a.Number()}, "first"}).Text());
+  EXPECT_EQ("A=300", client.Call("0", "whoami", 300).text);
+  EXPECT_EQ(300u, a.Count("whoami"));
+  EXPECT_EQ("first", a.Received().at(0).Context(kLabelContext));
+  EXPECT_EQ(1u, Occurrences(Labels(a), "first"));
+  EXPECT_EQ(299u, Occurrences(Labels(a), "none"));
+  EXPECT_EQ(1u, Occurrences(client.Errors(), "updates a reference of type"));
+  EXPECT_EQ(2u, Occurrences(client.Ask("api_stats"), " member "));
 }
 
 TEST_F(Protocol, ARetriedExceptionWithUpdatesEnds)
 {
-  Shared<Ior> fresh;
-  int        label = 0;
-  FakeServer a([&](const GiopRequest &r, size_t) -> Reaction {
-    fresh = IorSaying(a, {{a.Number()}, "l" + std::to_string(++label)});
-    return {WithContext(
-        ReplySystem(r, "TRANSIENT", 1, kNo),
-        kUpdateContext, UpdateData(fresh))};
-  });
+  // What an adapter that discards says, with another label each time.
+  Shared<std::vector<int>> ports;
+  std::atomic<int>         label{0};
+  const FakeServer::Script script = [&](const GiopRequest &r,
+                                        size_t) -> Reaction {
+    Ior ior;
+    ior.profiles.resize(1);
+    ior.profiles[0].host = "127.0.0.1";
+    ior.profiles[0].port = 1;
+    ior.profiles[0].key  = kFakeKey;
+    Add(ior.profiles[0], {ports, "l" + std::to_string(++label)});
+    return {WithContext(ReplySystem(r, "TRANSIENT", 0x4F4D0001, kNo),
+                        kUpdateContext, UpdateData(ior))};
+  };
+  FakeServer a(script), b(script);
+  ports = {a.Number(), b.Number()};
   Client client(dir_, Plain());
-  client.Open(IorSaying(a, {{a.Number()}, "one"}).Text());
-  EXPECT_EQ(1, client.Call("0", "whoami").Errors());
-  EXPECT_GE(3u, a.Count("whoami"));
+  client.Open(IorSaying(a, {ports, "one"}).Text());
+  const std::string answer = client.Call("0", "whoami").text;
+  EXPECT_EQ(0u, answer.find("!TRANSIENT")) << answer;
+  EXPECT_TRUE(Has(answer, "/NO=1")) << answer;
+  EXPECT_EQ(1u, a.Count("whoami"));
+  EXPECT_EQ(1u, b.Count("whoami"));
+  EXPECT_EQ("one", Labels(a));
+  EXPECT_EQ("l1", Labels(b));
 }
 
 TEST_F(Protocol, WhatDoesNotFitIsIgnoredAsAWhole)

@@ -14,14 +14,18 @@
 //   manager active|holding|discarding|inactive
 //   adapter gone|back        destroys or makes the persistent POA
 //   reference ID TYPE        answered by a reference of the persistent POA
+//   fork ADDRESS WEIGHT      a child weighs a member so (C API); answered by
+//                            a reference that the child makes then
 //   object nested|ins        answered by one of the persistent POA
 //                            outer/inner, or of the omniINSPOA ("Ins")
+//   leave|join               of the plug-in's C API, if that is loaded
 // SIGTERM, or the end of its input, ends it by an orderly shutdown.
 #include "echo.hh"
 #include "expected.h"
 
 #include <atomic>
 #include <csignal>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <fstream>
 #include <functional>
@@ -31,6 +35,7 @@
 #include <poll.h>
 #include <sstream>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -162,6 +167,7 @@ public:
   {
     return CORBA::string_dup(std::string(n, 'x').c_str());
   }
+  char *brief(const char *) override { return Me(); }
   char *show(CORBA::Object_ptr o) override
   {
     return orb->object_to_string(o);
@@ -306,6 +312,38 @@ std::string Reference(const std::string &id, const std::string &type)
   return Text(o);
 }
 
+std::string Weigh(const std::string &address, unsigned weight)
+{
+  using Function = int (*)(const char *, unsigned);
+  const auto set = reinterpret_cast<Function>(
+      dlsym(RTLD_DEFAULT, "omnifolb_set_weight"));
+  if (set == nullptr || set(address.c_str(), weight) != 0)
+    return "not weighed";
+  return Reference("forked", "IDL:FolbTest/Echo:1.0");
+}
+
+std::string Fork(const std::string &address, unsigned weight)
+{
+  int fds[2];
+  if (pipe(fds) != 0)
+    return "no pipe";
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    const std::string text = Weigh(address, weight);
+    _exit(write(fds[1], text.data(), text.size()) < 0 ? 7 : 0);
+  }
+  close(fds[1]);
+  std::string answer;
+  char        chunk[512];
+  for (ssize_t n; (n = read(fds[0], chunk, sizeof chunk)) > 0;)
+    answer.append(chunk, static_cast<size_t>(n));
+  close(fds[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status == 0 ? answer : "status " + std::to_string(status);
+}
+
 PortableServer::POA_ptr Inner()
 {
   PortableServer::POAManager_var manager = root->the_POAManager();
@@ -335,6 +373,16 @@ std::string NewObject(const std::string &where)
   return Text(o);
 }
 
+// "ok", or the status.
+std::string Announce(const std::string &function)
+{
+  void *found = dlsym(RTLD_DEFAULT, function.c_str());
+  if (found == nullptr)
+    return "no " + function;
+  const int status = reinterpret_cast<int (*)()>(found)();
+  return status == 0 ? "ok" : "!" + std::to_string(status);
+}
+
 // The answer.
 std::string Obey(const std::string &line)
 {
@@ -349,9 +397,16 @@ std::string Obey(const std::string &line)
     hop_does = does;
     return "ok";
   }
+  if (command == "leave" || command == "join")
+    return Announce("omnifolb_" + command);
   in >> what;
   if (command == "object")
     return NewObject(what);
+  if (command == "fork") {
+    unsigned weight = 0;
+    in >> weight;
+    return Fork(what, weight);
+  }
   if (command == "reference") {
     std::string type;
     in >> type;

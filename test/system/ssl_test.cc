@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // References that want SSL, with omniORB's own transport and real servers.
-#include "protocol.h"
+#include "ssl.h"
 
 namespace folbtest {
 
 namespace {
 
-constexpr char     kTransport[] = "libomnisslTP4.so.2";
 constexpr uint32_t kCsiSecMechList = 33, kTlsSecTrans = 36;
 constexpr uint16_t kConfidentiality = 4;
 
@@ -38,18 +37,6 @@ Octets SecMechList(const std::vector<int> &ports)
   return out.octets;
 }
 
-// TAG_SSL_SEC_TRANS as omniORB's servers write it.
-constexpr uint32_t kSecTrans = 20;
-
-Octets SecTrans(int port)
-{
-  CdrOut out = CdrOut::Encapsulation(true);
-  out.U16(0x66);
-  out.U16(0x66);
-  out.U16(static_cast<uint16_t>(port));
-  return out.octets;
-}
-
 Octets &SecTransOf(Profile &p)
 {
   for (auto &c : p.components)
@@ -60,45 +47,17 @@ Octets &SecTransOf(Profile &p)
 
 } // namespace
 
-class Ssl : public Protocol
+class Ssl : public SslTest
 {
 protected:
-  Ssl()
-  {
-    const std::string key = dir_.File("key"), cert = dir_.File("cert");
-    const Finished    made = RunProgram(
-        {"/usr/bin/openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes",
-         "-subj", "/CN=test", "-days", "2", "-keyout", key, "-out", cert},
-        {});
-    EXPECT_EQ("exit 0", made.status) << made.output;
-    dir_.Write("both", Contents(key) + Contents(cert));
-    env_ = {"ORBsslCAFile=" + cert, "ORBsslKeyFile=" + dir_.File("both"),
-            "ORBsslKeyPassword=x", "ORBsslVerifyMode=none", kNoLocate};
-  }
   // Its first reference.
   std::string Serve(Process &process, const Port &port,
                     const Strings &more = {})
   {
-    Strings env = With(PluginEnv(kTransport), more);
-    env.push_back("FOLB_TEST_EXPECT=loaded");
-    process.Start({{FOLB_TEST_SERVER, "S", dir_.File("log"), "-ORBendPoint",
-                    "giop:ssl:" + port.Address()},
-                   env,
-                   dir_.File("err")});
-    std::string line;
-    EXPECT_TRUE(process.Hear(line)) << Contents(dir_.File("err"));
+    const std::string line = SslTest::Serve(
+        process, "S", {"giop:ssl:" + port.Address()}, more);
     return line.substr(0, line.find(' '));
   }
-  // What SSL takes, the transport and more.
-  Strings With(const Strings &preload, const Strings &more = {}) const
-  {
-    Strings env = env_;
-    env.insert(env.end(), preload.begin(), preload.end());
-    env.insert(env.end(), more.begin(), more.end());
-    return env;
-  }
-
-  Strings env_;
 };
 
 TEST_F(Ssl, OnlyTheTlsAddressesAreCalledAlsoAfterAnUpdate)
@@ -121,13 +80,41 @@ TEST_F(Ssl, OnlyTheTlsAddressesAreCalledAlsoAfterAnUpdate)
                             SecMechList({dead.Number(), live.Number()}));
   Add(p, {{clear.Number()}, "one"});
   made.profiles.push_back(p);
-  Client client(dir_, With(PluginEnv(kTransport), {"ORBfolbPolicy=ic-based",
+  Client client(dir_, With(PluginEnv(kSslTransport), {"ORBfolbPolicy=ic-based",
                                                    "ORBtraceLevel=10"}));
   client.Open(made.Text());
   EXPECT_EQ("S=1", client.Call("0", "whoami").text) << client.Errors();
   EXPECT_EQ("S=6", client.Call("0", "whoami", 6).text) << client.Errors();
   EXPECT_EQ(0u, clear.Connections());
   EXPECT_TRUE(Has(client.Errors(), "updates a reference"));
+}
+
+// The list is the first profile's; others have ways of their own.
+TEST_F(Ssl, FurtherProfilesAreCalledWhenTheTlsListIsDead)
+{
+  Port              dead, dead2, live;
+  Process           server;
+  const std::string ior = Serve(server, live);
+  Ior               made;
+  made.type_id = DecodeIor(ior).type_id;
+  Profile first;
+  first.host = "127.0.0.1";
+  first.port = 0;
+  first.key  = KeyOf(ior);
+  first.components.emplace_back(
+      kCsiSecMechList, SecMechList({dead.Number(), dead2.Number()}));
+  Profile second = first;
+  second.components.clear();
+  second.components.emplace_back(kSecTrans, SecTrans(live.Number()));
+  made.profiles = {first, second};
+  Client client(dir_,
+                With(PluginEnv(kSslTransport), {"ORBfolbPolicy=ordered"}));
+  client.Open(made.Text());
+  EXPECT_EQ("S=3", client.Call("0", "whoami", 3).text) << client.Errors();
+  std::map<int, long> connects = client.Connects();
+  EXPECT_EQ(1, connects[dead.Number()]);
+  EXPECT_EQ(1, connects[dead2.Number()]);
+  EXPECT_EQ(1, connects[live.Number()]);
 }
 
 TEST_F(Ssl, EndpointsOfItAreFailedOverTo)
@@ -140,11 +127,11 @@ TEST_F(Ssl, EndpointsOfItAreFailedOverTo)
   Octets &address = SecTransOf(ior.profiles[0]);
   ASSERT_EQ(SecTrans(live.Number()), address);
   address = SecTrans(dead.Number());
-  Client plain(dir_, With({std::string("LD_PRELOAD=") + kTransport}), {},
+  Client plain(dir_, With({std::string("LD_PRELOAD=") + kSslTransport}), {},
                Load::kPlain);
   plain.Open(ior.Text());
   EXPECT_EQ(Times(kConnectFailed, 1), plain.Call("0", "whoami").text);
-  Client client(dir_, With(PluginEnv(kTransport),
+  Client client(dir_, With(PluginEnv(kSslTransport),
                            Config("ordered", "giop:ssl:" + dead.Address() +
                                                  ",giop:ssl:" +
                                                  live.Address())));

@@ -3,6 +3,7 @@
 #include "system.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace folbtest {
 
@@ -111,20 +112,34 @@ TEST_F(Stress, FortyThreadsAtABlackHole_OneCapEach)
     client.Open(IorAt(cluster["A"].Key(), hole.Number()), 40);
     const Calls calls = client.Call(refs, "whoami", 1, 40);
     EXPECT_EQ("A=40", calls.text);
+    EXPECT_GE(calls.max, 290);
     EXPECT_LE(calls.max, 400 * kSlow);
-    EXPECT_LE(client.Connects()[hole.Number()], 5);
+    const long tried = client.Connects()[hole.Number()];
+    EXPECT_GE(tried, 1);
+    EXPECT_LE(tried, 5);
   }
 }
 
+// An omniORB server that shuts down closes its connections in order, and each
+// of them saves its call; but its port goes on listening for another
+// millisecond, while nobody accepts there any more. What reconnects then sends
+// its request into the queue of the kernel, which resets it when the process
+// closes the port: the first request of a new connection is lost, and nothing
+// proves that it was not executed. So an orderly restart costs at most one call
+// for each connection that a client may have, none of them on a connection
+// that was used before.
 TEST_F(Stress, RollingOrderlyRestartsUnderEightThreads)
 {
-  Cluster cluster(dir_, 3);
+  constexpr int kRestarts = 18, kConnections = 4, kThreads = 8;
+  Cluster       cluster(dir_, 3);
   for (const char *policy : {"per-request", "ic-based"}) {
     Client client(dir_, Config(policy, cluster.Endpoints(),
-                               {"ORBfolbEject=100:500"}));
-    client.Open(cluster.Ior(), 8);
-    client.Begin("during 0-7 whoami 60000 8");
-    for (int round = 0; round < 6; round++)
+                               {"ORBfolbEject=100:500", kNoLocate,
+                                "ORBmaxGIOPConnectionPerServer=" +
+                                    std::to_string(kConnections)}));
+    client.Open(cluster.Ior(), kThreads);
+    client.Begin("during 0-7 whoami 60000 " + std::to_string(kThreads));
+    for (int round = 0; round < kRestarts / 3; round++)
       for (const char *s : {"A", "B", "C"}) {
         ASSERT_EQ("exit 0", cluster[s].Terminate());
         cluster[s].Start();
@@ -136,13 +151,23 @@ TEST_F(Stress, RollingOrderlyRestartsUnderEightThreads)
       }
     client.Ask("stop");
     const Calls calls = client.Join();
-    long        maybe = 0;
-    for (const auto &c : calls.count)
-      if (c.first[0] == '!' && Has(c.first, "/MAYBE"))
-        maybe += c.second;
-    EXPECT_EQ(maybe, calls.Errors()) << calls.text;
-    EXPECT_LE(maybe, 8 * 18);
+    EXPECT_EQ(calls.Of(kWaitingForReply), calls.Errors()) << calls.text;
+    EXPECT_LE(calls.Errors(), kRestarts * kConnections);
     EXPECT_GT(calls.Total(), 1000);
+    for (const char *s : {"A", "B", "C"})
+      EXPECT_GT(calls.Of(s), 0) << calls.text;
+    long reused = 0, fresh = 0;
+    for (auto &s : cluster.All()) {
+      const std::string stats = StatsOf(client, s->Address());
+      long              of[2];
+      ASSERT_EQ(2, sscanf(stats.c_str() + stats.find("lost="), "lost=%ld/%ld",
+                          &of[0], &of[1]))
+          << stats;
+      reused += of[0];
+      fresh += of[1];
+    }
+    EXPECT_EQ(0, reused);
+    EXPECT_EQ(calls.Errors(), fresh);
   }
 }
 
@@ -165,6 +190,7 @@ TEST_F(Stress, RollingKillsUnderEightThreads)
   EXPECT_EQ(calls.Of(kWaitingForReply), calls.Errors()) << calls.text;
   // At most the calls in flight at the kill, one a thread.
   EXPECT_LE(calls.Errors(), 8 * kills);
+  EXPECT_GT(calls.Total(), 1000);
 }
 
 TEST_F(Stress, ReferencesComeAndGoFromManyThreads)

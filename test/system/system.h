@@ -127,8 +127,14 @@ inline CycleFacts FactsOfCycles(const std::string &answer)
   EXPECT_LT(middle, last) << answer;
   if (middle >= last)
     return {};
-  return {ParseCounts(answer.substr(middle + 1, last - middle - 1)),
-          ParseCounts(answer.substr(last + 1))};
+  CycleFacts facts = {
+      ParseCounts(answer.substr(middle + 1, last - middle - 1)),
+      ParseCounts(answer.substr(last + 1))};
+  for (const char *fact : {"fds", "threads", "rss"}) {
+    EXPECT_GT(facts.before[fact], 0) << answer;
+    EXPECT_GT(facts.after[fact], 0) << answer;
+  }
+  return facts;
 }
 
 // A persistent key as omniORB makes them, for fake servers.

@@ -81,7 +81,7 @@ TEST_F(LifeTest, DefaultsOfTheEnvironment)
   folb_error   err;
   ASSERT_EQ(FOLB_OK, folb_config_new(nullptr, &config));
   ASSERT_EQ(FOLB_OK, folb_engine_new(config, nullptr, &engine, &err));
-  folb_own own;
+  folb_own own = {};
   own.address        = Parse("10.0.0.1:1");
   own.profile        = 0;
   folb_ref_spec spec = {};

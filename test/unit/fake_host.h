@@ -16,6 +16,7 @@
 #include <initializer_list>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -274,6 +275,8 @@ private:
     FakeHost *self = Self(arg);
     Lock      lock(self->mutex_);
     EXPECT_EQ(sizeof(*event), event->size);
+    // Not in order when several threads tell.
+    EXPECT_TRUE(self->sequences_.insert(event->sequence).second);
     self->events_.push_back({event->type, event->endpoint, event->ms});
   }
 
@@ -312,6 +315,7 @@ private:
   std::vector<void *>      ejected_;
   std::vector<void *>      released_;
   std::vector<Event>       events_;
+  std::set<uint64_t>       sequences_;
 };
 
 #endif

@@ -155,7 +155,7 @@ public:
   {
     std::vector<folb_own> owns;
     for (const std::string &text : texts) {
-      folb_own own;
+      folb_own own = {};
       own.address = Parse(text);
       own.profile = static_cast<uint32_t>(owns.size());
       owns.push_back(own);

@@ -85,8 +85,8 @@ inline Component One(const std::string &name, uint32_t weight,
           Member(name, weight, {{"IIOP_CLEAR_TEXT", host, port}})};
 }
 
-// What an announcement says: "label=hex per-request ssl-only
-// name@host:port*weight,... tls=host:port,..."; "-": nothing.
+// What an announcement says: "label=hex per-request ssl-only leaving
+// name@host:port*weight/ssl-port,... tls=host:port,..."; "-": nothing.
 inline std::string Say(const folb_announcement &a)
 {
   std::string all;
@@ -98,6 +98,8 @@ inline std::string Say(const folb_announcement &a)
     add("per-request");
   if (a.ssl_only)
     add("ssl-only");
+  if (a.leaving)
+    add("leaving");
   if (a.names_members && a.n_members == 0)
     add("members");
   std::string members;
@@ -108,7 +110,8 @@ inline std::string Say(const folb_announcement &a)
     folb_address_format(&m.address, text, sizeof(text));
     members += (i == 0 ? "" : ",") + std::string(m.name) +
                (m.name[0] != '\0' ? "@" : "") + text + "*" +
-               std::to_string(m.weight);
+               std::to_string(m.weight) +
+               (m.ssl_port != 0 ? "/" + std::to_string(m.ssl_port) : "");
   }
   if (!members.empty())
     add(members);

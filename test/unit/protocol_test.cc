@@ -94,14 +94,27 @@ TEST(AnnouncementTest, InstanceWithoutEndpoint)
             Instance(FromHex("0000000000000004696e33000000006400000000")));
 }
 
-TEST(AnnouncementTest, SslEndpointsAreLeftOut)
+TEST(AnnouncementTest, SslEndpointsAreWaysToTheOthersAtTheirHost)
 {
-  EXPECT_EQ("a@h:2*100,a@h:4*100", Instance(Member("a", 100,
+  EXPECT_EQ("a@h:2*100/1,a@h:4*100/1", Instance(Member("a", 100,
                                                    {{"SSL", "h", 1},
                                                     {"S", "h", 2},
                                                     {"ssl_mutualauth", "h", 3},
                                                     {"NOSSL", "h", 4}})));
   EXPECT_EQ("members", Instance(Member("a", 1, {{"SSL", "", 0}})));
+  const auto ssl = [](const std::vector<Endpoint> &listeners) {
+    std::vector<Endpoint> all = listeners;
+    all.push_back({"CLEAR", "h", 9});
+    return Instance(Member("a", 1, all));
+  };
+  // The first that wants no certificate, else the first; at that host.
+  EXPECT_EQ("a@h:9*1/2", ssl({{"SSL_MUTUALAUTH", "h", 1}, {"SSL", "H", 2},
+                              {"SSL", "h", 3}}));
+  EXPECT_EQ("a@h:9*1/1", ssl({{"SSL_MUTUALAUTH", "h", 1},
+                              {"SSL_MUTUALAUTH", "h", 2}}));
+  EXPECT_EQ("a@h:9*1", ssl({{"SSL", "g", 1}}));
+  EXPECT_EQ("a@h:9*1", ssl({{"SSL", "h", 0}}));
+  EXPECT_EQ("a@h:9*1", ssl({{"SSL", "h", 65536}}));
 }
 
 TEST(AnnouncementTest, NamesThatAreNoneOfOursAreLeftOut)

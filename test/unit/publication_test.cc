@@ -17,7 +17,8 @@ protected:
   {
     folb_publication *fresh = nullptr;
     EXPECT_EQ(FOLB_OK,
-              folb_publication_new(engine_, label.c_str(), now_, &fresh));
+              folb_publication_new(engine_, label.c_str(), leaving_, now_,
+                                   &fresh));
     if (fresh == nullptr)
       return "same";
     folb_publication_free(engine_, now_);
@@ -38,7 +39,8 @@ protected:
     return said;
   }
 
-  folb_publication *now_ = nullptr;
+  folb_publication *now_     = nullptr;
+  bool              leaving_ = false;
 };
 
 TEST_F(PublicationTest, ConfiguredOrderButThisInstanceLast)
@@ -48,6 +50,22 @@ TEST_F(PublicationTest, ConfiguredOrderButThisInstanceLast)
             "own@10.0.0.1:2809*100 | l1",
             Publish("l1"));
   EXPECT_TRUE(now_->lists_own);
+}
+
+TEST_F(PublicationTest, ThisInstanceLeaves)
+{
+  Make("ic-based", "own@A*30,b@B", {{"folbServer", "own"}});
+  leaving_ = true;
+  EXPECT_EQ("b@10.0.0.2:2809*100 own@10.0.0.1:2809*0 leaving | l1",
+            Publish("l1"));
+  EXPECT_EQ(2u, now_->n_members);
+  EXPECT_EQ("same", Publish("l2"));
+  leaving_ = false;
+  EXPECT_EQ("b@10.0.0.2:2809*100 own@10.0.0.1:2809*30 | l3", Publish("l3"));
+  EXPECT_EQ(2u, now_->n_members);
+  leaving_ = true;
+  ASSERT_EQ(FOLB_OK, Set("a@A,b@B")); // it is none of them
+  EXPECT_EQ("a@10.0.0.1:2809*100 b@10.0.0.2:2809*100 | l4", Publish("l4"));
 }
 
 TEST_F(PublicationTest, WithoutThisInstance)
@@ -125,7 +143,8 @@ TEST_F(PublicationTest, FailedAllocations)
   Make("ic-based", "a@A,b@B", {{"folbServer", "a"}});
   EXPECT_EQ(6u, host_.FailEachAlloc([&] {
     folb_publication *p      = nullptr;
-    const folb_status status = folb_publication_new(engine_, "l", nullptr, &p);
+    const folb_status status =
+        folb_publication_new(engine_, "l", false, nullptr, &p);
     EXPECT_EQ(status == FOLB_OK, p != nullptr);
     folb_publication_free(engine_, p);
     return status;

@@ -121,7 +121,8 @@ public:
   void Publish()
   {
     folb_publication *fresh = nullptr;
-    EXPECT_EQ(FOLB_OK, folb_publication_new(engine_, "1", nullptr, &fresh));
+    EXPECT_EQ(FOLB_OK, folb_publication_new(engine_, "1", false, nullptr,
+                                            &fresh));
     folb_publication_free(engine_, fresh);
   }
   void Look()

@@ -57,6 +57,7 @@ const VerdictRow kRows[] = {
     {FOLB_OUTCOME_DEADLINE_REPLY, "raise", "raise", "raise", "raise"},
     {FOLB_OUTCOME_DEADLINE_CONNECT, "raise avoid", "raise avoid", "raise avoid",
      "raise avoid"},
+    {FOLB_OUTCOME_DISCONNECTED, "raise", "raise", "raise", "raise"},
 };
 
 TEST(VerdictTest, WholeTable)

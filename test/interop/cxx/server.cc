@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // An omniORB server with one persistent object:
 //   interop_server NAME IOR_FILE [-ORB...]
-// SIGTERM is an orderly shutdown.
+// SIGTERM is an orderly shutdown.  INTEROP_CONTROL: a port that obeys what
+// java/PeerServer.java and EchoServant.java do, as far as a suite needs it.
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <mutex>
 #include <string>
 #include <thread>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "echo.hh"
 
@@ -21,10 +28,19 @@ class Echo : public POA_interop::Echo
 public:
   explicit Echo(std::string n) : name(std::move(n)) {}
 
-  char *whereAmI() override { return CORBA::string_dup(name.c_str()); }
-  CORBA::Long next() override { return ++answered; }
-  void        slow(CORBA::Long ms) override
+  char *whereAmI() override
   {
+    Hit();
+    return CORBA::string_dup(name.c_str());
+  }
+  CORBA::Long next() override
+  {
+    Hit();
+    return ++answered;
+  }
+  void slow(CORBA::Long ms) override
+  {
+    Hit();
     std::this_thread::sleep_for(std::chrono::milliseconds(ms));
   }
   char *say(const char *s) override
@@ -42,10 +58,124 @@ public:
   }
   void ping() override {}
 
+  int  Calls() const { return calls; }
+  void Nest(interop::Echo_ptr other)
+  {
+    const std::lock_guard<std::mutex> guard(lock);
+    nested = interop::Echo::_duplicate(other);
+  }
+  void Raise(std::string kind)
+  {
+    const std::lock_guard<std::mutex> guard(lock);
+    fault = std::move(kind);
+  }
+
 private:
+  void Hit()
+  {
+    calls++;
+    interop::Echo_var other;
+    std::string       kind;
+    {
+      const std::lock_guard<std::mutex> guard(lock);
+      other = interop::Echo::_duplicate(nested);
+      kind  = fault;
+    }
+    if (!CORBA::is_nil(other))
+      const CORBA::String_var who = other->whereAmI();
+    if (kind == "transient")
+      throw CORBA::TRANSIENT(1, CORBA::COMPLETED_NO);
+    if (kind == "objnotexist")
+      throw CORBA::OBJECT_NOT_EXIST(1, CORBA::COMPLETED_NO);
+  }
+
   const std::string name;
-  std::atomic<int>  answered{0};
+  std::atomic<int>  answered{0}, calls{0};
+  std::mutex        lock; // of what follows
+  interop::Echo_var nested;
+  std::string       fault;
 };
+
+// Never given back: the thread of the control port ends with the process.
+CORBA::ORB_ptr          the_orb;
+PortableServer::POA_ptr the_poa;
+Echo                   *the_echo;
+
+std::string Obey(const std::string &command, const std::string &argument)
+{
+  const PortableServer::POAManager_var manager = the_poa->the_POAManager();
+  if (command == "calls")
+    return std::to_string(the_echo->Calls());
+  if (command == "discard")
+    manager->discard_requests(false);
+  else if (command == "activate")
+    manager->activate();
+  else if (command == "deactivate")
+    manager->deactivate(false, false);
+  else if (command == "destroy-object")
+    the_poa->deactivate_object(PortableServer::ObjectId_var(
+        PortableServer::string_to_ObjectId("OID1")));
+  else if (command == "destroy-adapter")
+    the_poa->destroy(true, false);
+  else if (command == "fault")
+    the_echo->Raise(argument);
+  else if (command == "nest") {
+    const CORBA::Object_var o = the_orb->string_to_object(argument.c_str());
+    the_echo->Nest(interop::Echo_var(interop::Echo::_unchecked_narrow(o)));
+  }
+  else
+    return "unknown command";
+  return "ok";
+}
+
+// One line in, one line back.
+void Talk(int fd)
+{
+  std::string line;
+  for (char c; read(fd, &c, 1) == 1;) {
+    if (c != '\n') {
+      line += c;
+      continue;
+    }
+    const size_t blank = line.find(' ');
+    std::string  answer;
+    try {
+      answer = Obey(line.substr(0, blank),
+                    blank == std::string::npos ? "" : line.substr(blank + 1));
+    } catch (const CORBA::Exception &x) {
+      answer = std::string("error ") + x._name();
+    }
+    answer += "\n";
+    if (write(fd, answer.data(), answer.size()) < 0)
+      break;
+    line.clear();
+  }
+  close(fd);
+}
+
+void Control(const char *port)
+{
+  sockaddr_in address     = {};
+  address.sin_family      = AF_INET;
+  address.sin_port        = htons(static_cast<uint16_t>(std::atoi(port)));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const int listener      = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int on            = 1;
+  setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (bind(listener, reinterpret_cast<const sockaddr *>(&address),
+           sizeof address) != 0 ||
+      listen(listener, 16) != 0) {
+    std::cerr << "interop_server: no control port " << port << "\n";
+    _exit(1);
+  }
+  std::thread([listener] {
+    for (;;) {
+      const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+      if (fd >= 0)
+        Talk(fd);
+    }
+  }).detach();
+}
 
 void Serve(CORBA::ORB_ptr orb, const char *name, const char *file)
 {
@@ -65,6 +195,13 @@ void Serve(CORBA::ORB_ptr orb, const char *name, const char *file)
   CORBA::String_var text      = orb->object_to_string(reference);
   std::ofstream(file) << text.in() << std::endl;
   manager->activate();
+  if (const char *port = getenv("INTEROP_CONTROL")) {
+    the_orb  = CORBA::ORB::_duplicate(orb);
+    the_poa  = PortableServer::POA::_duplicate(poa);
+    the_echo = servant.in();
+    the_echo->_add_ref();
+    Control(port);
+  }
 }
 
 } // namespace

@@ -15,8 +15,13 @@ final class EchoServant extends interop.EchoPOA {
     private static final AtomicInteger left = new AtomicInteger();
     private static volatile String fault = "off";
     static String name;
+    static org.omg.CORBA.ORB orb;
+
+    private static volatile interop.Echo nested;
 
     // fault KIND [N]: what all operations raise, the next N of them only
+    // nest REFERENCE|off: all operations call that object first, and let what
+    // it raises out
     // calls: how many came; busy: how many are in slow() now
     static String control(String command, String argument) {
         switch (command) {
@@ -27,6 +32,12 @@ final class EchoServant extends interop.EchoPOA {
                 fault = words[0];
                 return "ok";
             }
+            case "nest":
+                nested = argument.equals("off")
+                    ? null
+                    : interop.EchoHelper.unchecked_narrow(
+                        orb.string_to_object(argument));
+                return "ok";
             case "calls":
                 return "" + calls.get();
             case "busy":
@@ -53,6 +64,10 @@ final class EchoServant extends interop.EchoPOA {
 
     private static void hit() {
         calls.incrementAndGet();
+        interop.Echo other = nested;
+        if (other != null) {
+            other.whereAmI();
+        }
         if (fault.equals("off")) {
             return;
         }

@@ -105,8 +105,9 @@ public final class GfServer implements ORBConfigurator {
 
     // set LIST, add MEMBER, remove NAME, weight NAME N, relabel: membership
     // ior, label: of a reference as it is today
-    // suspend, resume: of the reference factories; discard, hold, activate:
-    // of the plain POAs; shutdown: orderly; halt: at once
+    // suspend, resume: of the reference factories; discard, hold, activate,
+    // deactivate: of the plain POAs, of which the persistent one and its object
+    // can be destroyed; shutdown: orderly; halt: at once
     private static String control(String command, String argument)
             throws Exception {
         switch (command) {
@@ -128,6 +129,15 @@ public final class GfServer implements ORBConfigurator {
                 return "ok";
             case "activate":
                 plain.the_POAManager().activate();
+                return "ok";
+            case "deactivate":
+                plain.the_POAManager().deactivate(false, false);
+                return "ok";
+            case "destroy-object":
+                plain.deactivate_object("OIDP".getBytes());
+                return "ok";
+            case "destroy-adapter":
+                plain.destroy(true, false);
                 return "ok";
             case "shutdown":
                 Options.later(() -> {
@@ -191,6 +201,7 @@ public final class GfServer implements ORBConfigurator {
         GfCluster.set(options.get("members"));
 
         orb = (ORB) org.omg.CORBA.ORB.init(new String[0], properties());
+        EchoServant.orb = orb;
         POA root = POAHelper.narrow(orb.resolve_initial_references("RootPOA"));
         manager = (ReferenceFactoryManager) orb.resolve_initial_references(
             ORBConstants.REFERENCE_FACTORY_MANAGER);

@@ -15,8 +15,10 @@ import org.omg.PortableServer.POAHelper;
 public final class PeerServer {
     private static ORB orb;
     private static POA root;
+    private static POA persistent;
 
-    // discard, hold, activate: of the POA manager
+    // discard, hold, activate, deactivate: of the POA manager; the adapter and
+    // the object of the persistent reference can be destroyed
     // shutdown: orderly; halt: at once; wire, tally: WireLog
     private static String control(String command, String argument)
             throws Exception {
@@ -29,6 +31,15 @@ public final class PeerServer {
                 return "ok";
             case "activate":
                 root.the_POAManager().activate();
+                return "ok";
+            case "deactivate":
+                root.the_POAManager().deactivate(false, false);
+                return "ok";
+            case "destroy-object":
+                persistent.deactivate_object("OID1".getBytes());
+                return "ok";
+            case "destroy-adapter":
+                persistent.destroy(true, false);
                 return "ok";
             case "shutdown":
                 Options.later(() -> {
@@ -63,8 +74,9 @@ public final class PeerServer {
         EchoServant.name = name;
 
         orb = ORB.init(new String[0], properties);
+        EchoServant.orb = orb;
         root = POAHelper.narrow(orb.resolve_initial_references("RootPOA"));
-        POA persistent = root.create_POA(
+        persistent = root.create_POA(
             "Echo-EJB", root.the_POAManager(), new Policy[] {
                 root.create_lifespan_policy(LifespanPolicyValue.PERSISTENT),
                 root.create_id_assignment_policy(
