@@ -24,7 +24,7 @@ expect() {
   ctest --preset release -L system -j 4 "$@" >"$log" 2>&1 \
     </dev/null || :
   # "  3/12 Test  #5: system.A.B ......***Failed    0.03 sec"
-  sed -n 's/^ *[0-9]*\/[0-9]* Test *#[0-9]*: \([^ ]*\) [ .*]*\([A-Z].*[a-z]\)  *[0-9.]* sec.*/\1 \2/p' \
+  sed -n 's/^ *[0-9]*\/[0-9]* Test *#[0-9]*: \(.*\) \.\.\.*[ *]*\([A-Z].*[a-z]\)  *[0-9.]* sec.*/\1: \2/p' \
     "$log" >"$log.results"
   total=$(sed -n 's/^[0-9]*% tests passed, .* out of \([0-9]*\).*/\1/p' "$log")
   seen=$(grep -c . "$log.results" || :)
@@ -34,13 +34,13 @@ expect() {
     bad=1
     return 0
   fi
-  wrong=$(grep -v " $result\$" "$log.results" || :)
+  wrong=$(grep -v ": $result\$" "$log.results" || :)
   if [ -n "$wrong" ]; then
     echo "without the plug-in, not $result:"
     echo "$wrong"
     bad=1
   fi
-  echo "$total tests, $(grep -c " $result\$" "$log.results" || :) $result"
+  echo "$total tests, $(grep -c ": $result\$" "$log.results" || :) $result"
 }
 
 expect Passed -L plain
