@@ -258,8 +258,8 @@ void Dns::process(const std::vector<pollfd>& fds)
       }
       if (mine)
         ares_process_fd(round->channel,
-                        fd.revents & ~POLLOUT ? fd.fd : ARES_SOCKET_BAD,
-                        fd.revents & POLLOUT ? fd.fd : ARES_SOCKET_BAD);
+                        (fd.revents & ~POLLOUT) ? fd.fd : ARES_SOCKET_BAD,
+                        (fd.revents & POLLOUT) ? fd.fd : ARES_SOCKET_BAD);
       any |= mine;
     }
     if (!any)
