@@ -23,8 +23,7 @@
 
 namespace {
 
-class Echo : public POA_interop::Echo
-{
+class Echo : public POA_interop::Echo {
 public:
   explicit Echo(std::string n) : name(std::move(n)) {}
 
@@ -97,21 +96,21 @@ private:
 };
 
 // Never given back: the thread of the control port ends with the process.
-CORBA::ORB_ptr          the_orb;
-PortableServer::POA_ptr the_poa;
-Echo                   *the_echo;
+CORBA::ORB_ptr                 the_orb;
+PortableServer::POA_ptr        the_poa;
+PortableServer::POAManager_ptr the_manager;
+Echo                          *the_echo;
 
 std::string Obey(const std::string &command, const std::string &argument)
 {
-  const PortableServer::POAManager_var manager = the_poa->the_POAManager();
   if (command == "calls")
     return std::to_string(the_echo->Calls());
   if (command == "discard")
-    manager->discard_requests(false);
+    the_manager->discard_requests(false);
   else if (command == "activate")
-    manager->activate();
+    the_manager->activate();
   else if (command == "deactivate")
-    manager->deactivate(false, false);
+    the_manager->deactivate(false, false);
   else if (command == "destroy-object")
     the_poa->deactivate_object(PortableServer::ObjectId_var(
         PortableServer::string_to_ObjectId("OID1")));
@@ -122,8 +121,7 @@ std::string Obey(const std::string &command, const std::string &argument)
   else if (command == "nest") {
     const CORBA::Object_var o = the_orb->string_to_object(argument.c_str());
     the_echo->Nest(interop::Echo_var(interop::Echo::_unchecked_narrow(o)));
-  }
-  else
+  } else
     return "unknown command";
   return "ok";
 }
@@ -179,10 +177,10 @@ void Control(const char *port)
 
 void Serve(CORBA::ORB_ptr orb, const char *name, const char *file)
 {
-  CORBA::Object_var       o = orb->resolve_initial_references("RootPOA");
-  PortableServer::POA_var root    = PortableServer::POA::_narrow(o);
+  CORBA::Object_var              o = orb->resolve_initial_references("RootPOA");
+  PortableServer::POA_var        root    = PortableServer::POA::_narrow(o);
   PortableServer::POAManager_var manager = root->the_POAManager();
-  CORBA::PolicyList       policies;
+  CORBA::PolicyList              policies;
   policies.length(2);
   policies[0] = root->create_lifespan_policy(PortableServer::PERSISTENT);
   policies[1] = root->create_id_assignment_policy(PortableServer::USER_ID);
@@ -196,9 +194,10 @@ void Serve(CORBA::ORB_ptr orb, const char *name, const char *file)
   std::ofstream(file) << text.in() << std::endl;
   manager->activate();
   if (const char *port = getenv("INTEROP_CONTROL")) {
-    the_orb  = CORBA::ORB::_duplicate(orb);
-    the_poa  = PortableServer::POA::_duplicate(poa);
-    the_echo = servant.in();
+    the_orb     = CORBA::ORB::_duplicate(orb);
+    the_poa     = PortableServer::POA::_duplicate(poa);
+    the_manager = PortableServer::POAManager::_duplicate(manager);
+    the_echo    = servant.in();
     the_echo->_add_ref();
     Control(port);
   }
