@@ -6,7 +6,8 @@
 # tests by clang, under ASan+UBSan and under TSan, some seconds of libFuzzer,
 # cppcheck and clang-tidy of the engine.  With "all" alone, also: system tests
 # under the sanitizers, the suites of interop/, clang-tidy of the shim, the
-# demo, the scripts of bench/ in short, the suite without the plug-in, and the
+# demo, the scripts of bench/ in short, the suite without the plug-in, the
+# shares that coverage.sh requires, and the
 # README's commands on a fresh Debian 12 and 13.  The last line sums up all
 # runs; the status is 1 if anything failed.  Logs are in build/.
 set -eu
@@ -136,6 +137,7 @@ if [ $by_hand = yes ]; then
   sums interop sh test/interop/run.sh glassfish-orb agent jacorb yoko payara
   check clang-tidy-shim run_clang_tidy shim/*.cc
   check without-plugin sh test/without_plugin.sh
+  check coverage sh test/coverage.sh
   check demo sh test/demo.sh
   check demo-not-idempotent sh test/demo.sh --not-idempotent
   check demo-plain run_demo_plain
