@@ -8,11 +8,13 @@ linked into the plug-in and run by the system tests.
 
 Not counted: what does not compile, and what the compiler makes the same
 object of as of the original, or of another mutant.  A mutant that does not
-end in time is killed by that.
+end in time is killed by that: each run has a multiple of what its tests take
+without any change.
 """
 import argparse
 import concurrent.futures
 import filecmp
+import fnmatch
 import hashlib
 import json
 import os
@@ -54,6 +56,55 @@ def read(path):
         return f.read()
 
 
+class Processes:
+    """What runs now, each the leader of a session of its own, so that it can
+    be ended together with all that it has started."""
+
+    def __init__(self):
+        self.lock = threading.RLock()
+        self.running = set()
+        self.stopped = False
+
+    def start(self, command, **options):
+        with self.lock:
+            if self.stopped:
+                raise SystemExit(1)
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
+                                       start_new_session=True, **options)
+            self.running.add(process)
+        return process
+
+    def end(self, process):
+        """Ends what of it still runs."""
+        self._kill(process)
+        process.wait()
+        with self.lock:
+            self.running.discard(process)
+
+    def call(self, command, **options):
+        process = self.start(command, **options)
+        try:
+            return process.wait()
+        finally:
+            self.end(process)
+
+    def stop(self):
+        with self.lock:
+            self.stopped = True
+            for process in self.running:
+                self._kill(process)
+
+    @staticmethod
+    def _kill(process):
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+processes = Processes()
+
+
 def lines_of(name):
     for line in read(os.path.join(HERE, name)).splitlines():
         if line.strip() and not line.startswith("#"):
@@ -77,8 +128,7 @@ class Build:
                      "-G", "Unix Makefiles"] + options,
                     ["cmake", "--build", self.path, "-j", str(jobs),
                      "--target"] + targets):
-                if subprocess.call(command, stdout=out, stderr=out,
-                                   stdin=subprocess.DEVNULL) != 0:
+                if processes.call(command, stdout=out, stderr=out) != 0:
                     out.flush()
                     with open(log, encoding="utf-8") as text:
                         sys.stderr.write(text.read()[-4000:])
@@ -103,9 +153,9 @@ class Build:
             ["-g0", "-frandom-seed=folb", "-ffile-prefix-map=%s=." % work,
              "-I", os.path.join(self.source, os.path.dirname(path)),
              "-o", changed + ".o", "-c", changed]
-        status = subprocess.call(words, cwd=command["directory"],
-                                 stdout=subprocess.DEVNULL,
-                                 stderr=subprocess.DEVNULL)
+        status = processes.call(words, cwd=command["directory"],
+                                stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
         return changed + ".o" if status == 0 else None
 
     def link(self, target_folder, target, path, obj, output):
@@ -124,11 +174,13 @@ class Build:
                          if word.endswith(".o"))
             words.insert(first, obj)
         os.makedirs(os.path.dirname(output), exist_ok=True)
-        done = subprocess.run(words, cwd=folder, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, check=False)
-        if done.returncode != 0:
-            raise RuntimeError("%s does not link: %s" %
-                               (path, done.stdout.decode()[-2000:]))
+        log = output + ".log"
+        with open(log, "wb") as out:
+            status = processes.call(words, cwd=folder, stdout=out, stderr=out)
+        if status != 0:
+            with open(log, encoding="utf-8", errors="replace") as f:
+                raise RuntimeError("%s does not link: %s" %
+                                   (path, f.read()[-2000:]))
 
 
 # ---- runs -----------------------------------------------------------------
@@ -171,10 +223,9 @@ def run(command, work, bound, environment=None, memory=True, stalls=True):
     env = dict(os.environ, TMPDIR=work, **(environment or {}))
     log = os.path.join(work, "output")
     with open(log, "wb") as out:
-        process = subprocess.Popen(
-            command, cwd=work, env=env, stdin=subprocess.DEVNULL,
-            stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
-            preexec_fn=limits(memory))
+        process = processes.start(command, cwd=work, env=env, stdout=out,
+                                  stderr=subprocess.STDOUT,
+                                  preexec_fn=limits(memory))
     end = time.monotonic() + bound[0]
     slept_since, cpu = None, -1
     why = None
@@ -197,11 +248,7 @@ def run(command, work, bound, environment=None, memory=True, stalls=True):
             why = "no end"
         if why is not None:
             break
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    process.wait()
+    processes.end(process)
     if why is None and process.returncode != 0:
         with open(log, encoding="utf-8", errors="replace") as f:
             text = f.read()
@@ -211,6 +258,14 @@ def run(command, work, bound, environment=None, memory=True, stalls=True):
         why = told.group(1).strip() if told \
             else "status %d" % process.returncode
     return why
+
+
+def selects(tests, name):
+    """Whether this filter of gtest selects the test."""
+    wanted, _, unwanted = tests.partition("-")
+    return any(fnmatch.fnmatchcase(name, p)
+               for p in (wanted or "*").split(":")) and \
+        not any(fnmatch.fnmatchcase(name, p) for p in unwanted.split(":"))
 
 
 class Filters:
@@ -247,29 +302,36 @@ class Stage:
         self.only = options.get("only")
         self.environment = options.get("environment", {})
         self.memory = options.get("memory", True)
-        self.bound = None
+        self.took = {}
         self.recompiles = options.get("recompiles", False)
 
-    def command(self, program, tests):
-        return [program, "--gtest_fail_fast", "--gtest_brief=1",
+    def command(self, program, tests, brief="1"):
+        return [program, "--gtest_fail_fast", "--gtest_brief=" + brief,
                 "--gtest_filter=" + tests]
 
     def calibrate(self, work):
         """How long the tests take, which must succeed as they are."""
         started = time.monotonic()
-        cpu = resource.getrusage(resource.RUSAGE_CHILDREN)
-        why = run(self.command(self.program, self.only or "*"), work,
+        why = run(self.command(self.program, self.only or "*", "0"), work,
                   (7200, 7200), self.environment, self.memory,
                   stalls=not self.plugin)
         if why is not None:
             die("%s: the tests fail without any change: %s" %
                 (self.name, why))
-        took = time.monotonic() - started
-        end = resource.getrusage(resource.RUSAGE_CHILDREN)
-        used = end.ru_utime + end.ru_stime - cpu.ru_utime - cpu.ru_stime
-        # A loaded machine may give each run much less of its time.
-        self.bound = (60 + (5 if self.plugin else 20) * took, 10 + 5 * used)
-        say("%s: %.1f s without any change" % (self.name, took))
+        with open(os.path.join(work, "output"), encoding="utf-8",
+                  errors="replace") as f:
+            self.took = {name: int(ms) / 1000.0 for name, ms in re.findall(
+                r"^\[ +OK \] (\S+?),? .*\(([0-9]+) ms\)$", f.read(),
+                re.MULTILINE)}
+        say("%s: %d tests, %.1f s without any change" %
+            (self.name, len(self.took), time.monotonic() - started))
+
+    def bound(self, tests):
+        """Seconds of the clock and of the processor for the tests of a
+        filter: a loaded machine may give each run much less of its time."""
+        took = sum(seconds for name, seconds in self.took.items()
+                   if selects(tests, name))
+        return 60 + (5 if self.plugin else 20) * took, 5 + 5 * took
 
     def try_out(self, mutant, obj, text, filters, work):
         """Why the mutant died, or None."""
@@ -287,7 +349,7 @@ class Stage:
             environment["FOLB_TEST_PLUGIN"] = output
         for tests in [self.only] if self.only else \
                 filters.of(mutant.path, self.name):
-            why = run(self.command(program, tests), work, self.bound,
+            why = run(self.command(program, tests), work, self.bound(tests),
                       environment, self.memory, stalls=not self.plugin)
             if why is not None:
                 return why
@@ -395,38 +457,44 @@ def argued():
 
 
 def try_group(group, build, stages, number, seed, jobs, work):
+    """One stage after the other: what the first does not see is known early,
+    and the next is built only if there is any."""
     chosen = group.counted(build, number, seed, jobs, work)
     known = argued()
     filters = Filters()
-    died, survived, equal = {}, [], []
+    equal = [m for m, _ in chosen if m.key() in known]
+    left = [(i, m, obj) for i, (m, obj) in enumerate(chosen)
+            if m.key() not in known]
+    died = {}
 
-    def test(item):
-        index, (mutant, obj) = item
-        if mutant.key() in known:
-            return mutant, "equivalent", None
+    def test(stage, index, mutant, obj):
         place = os.path.join(work, "t%d" % index)
         text = mutant.apply(group.texts[mutant.path])
         try:
-            for stage in stages:
-                why = stage().try_out(mutant, obj, text, filters, place)
-                if why is not None:
-                    return mutant, stage().name, why
-            return mutant, None, None
+            return stage.try_out(mutant, obj, text, filters, place)
         finally:
             shutil.rmtree(place, ignore_errors=True)
 
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for mutant, stage, why in pool.map(test, enumerate(chosen)):
-            if stage == "equivalent":
-                equal.append(mutant)
-                say("equivalent %s" % mutant.where())
-            elif stage is None:
-                survived.append(mutant)
-                say("SURVIVED %s" % mutant.where())
-            else:
-                died[stage] = died.get(stage, 0) + 1
-                say("killed by %s (%s) %s" % (stage, why, mutant.where()))
-    return len(chosen), died, survived, equal
+    for lazy in stages:
+        if not left:
+            break
+        stage = lazy()
+        alive = []
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            tried = {pool.submit(test, stage, *item): item for item in left}
+            for future in concurrent.futures.as_completed(tried):
+                item = tried[future]
+                why = future.result()
+                if why is None:
+                    alive.append(item)
+                else:
+                    died[stage.name] = died.get(stage.name, 0) + 1
+                say("%s %s" % ("%s sees nothing of" % stage.name
+                               if why is None else
+                               "killed by %s (%s)" % (stage.name, why),
+                               item[1].where()))
+        left = sorted(alive, key=lambda item: item[0])
+    return len(chosen), died, [m for _, m, _ in left], equal
 
 
 def report(name, total, died, survived, equal):
@@ -547,7 +615,13 @@ def main():
     a = parser.parse_args()
     both = a.engine == a.shim
 
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    # Threads that wait for a process go on when it is gone, and start none.
+    def stop(number, _):
+        processes.stop()
+        sys.exit(128 + number)
+
+    for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+        signal.signal(number, stop)
     work = a.work or tempfile.mkdtemp(prefix="folb-mutation-")
     try:
         source = os.path.join(work, "tree")
