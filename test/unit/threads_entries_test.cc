@@ -86,6 +86,10 @@ public:
       (void)folb_call_stays(&call);
       (void)folb_endpoint_usable(call.endpoint);
       (void)folb_endpoint_set_user(call.endpoint, this);
+      if (Below(8) == 0)
+        Wait(&call);
+      if (Below(16) == 0)
+        folb_endpoint_leaves(call.endpoint, NowMs());
       (void)folb_ref_profile(ref, call.endpoint);
       folb_call_connected(&call);
       const uint32_t end = Below(32);
@@ -111,6 +115,21 @@ public:
         return;
     }
   }
+  // The call finds its endpoint full, and perhaps room at another one.
+  void Wait(folb_call *call)
+  {
+    folb_endpoint *eps[4], *full = call->endpoint;
+    folb_address   ssl;
+    folb_endpoint_set_full(full, true);
+    (void)folb_call_wait_until(call, NowMs());
+    const uint32_t n = folb_call_waits_at(call, NowMs(), eps, 4);
+    if (Below(2) == 0)
+      (void)folb_call_pass_over(call, NowMs());
+    else
+      (void)folb_call_move(call, eps[Below(n < 4 ? n : 4)], NowMs());
+    (void)folb_endpoint_ssl(call->endpoint, &ssl);
+    folb_endpoint_set_full(full, false);
+  }
   void Probe()
   {
     uint64_t       next;
@@ -121,8 +140,8 @@ public:
   void Publish()
   {
     folb_publication *fresh = nullptr;
-    EXPECT_EQ(FOLB_OK, folb_publication_new(engine_, "1", false, nullptr,
-                                            &fresh));
+    EXPECT_EQ(FOLB_OK,
+              folb_publication_new(engine_, "1", false, nullptr, &fresh));
     folb_publication_free(engine_, fresh);
   }
   void Look()
@@ -220,6 +239,7 @@ TEST_P(ThreadsEntriesTest, AtOnce)
         case 9:
           folb_ref_balance(member.get(), worker.Below(2) == 0);
           (void)folb_ref_balanced(member.get());
+          folb_ref_secure(own.get(), worker.Below(2) == 0);
           break;
         case 10: {
           Ref       fresh;
