@@ -27,6 +27,18 @@ static inline void folb_attempt_take_back_locked(struct folb_endpoint *ep,
 
 /* Another call may try the endpoint, if this one was its trial. */
 void folb_trial_end_locked(struct folb_call *call);
+bool folb_failure_counts_locked(const struct folb_call *call, uint64_t now_ms);
+
+/* call.c: the rest of what a success does, once it is counted. */
+void folb_call_answered(struct folb_call *call, uint64_t now_ms);
+
+/* outlier.c */
+/* Whether folbOutlier counts the outcome. */
+bool folb_outlier_fails(enum folb_outcome outcome);
+/* Counts one more failure; whether it makes the endpoint an outlier. */
+bool folb_outlier_row_locked(const struct folb_call *call, uint64_t now_ms);
+void folb_outlier_eject_locked(struct folb_endpoint *ep, uint64_t now_ms,
+                               struct folb_outbox *out);
 
 static inline void folb_log_choice(const struct folb_call *call,
                                    const char             *what)

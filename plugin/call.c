@@ -91,17 +91,6 @@ static bool turns_clock(struct folb_turns *turns, uint64_t now_ms)
   return true;
 }
 
-/* xorshift32: the policy's drawn number needs no lock. */
-static uint32_t turns_random(struct folb_turns *turns)
-{
-  uint32_t x = turns->random;
-
-  x ^= x << 13;
-  x ^= x >> 17;
-  x ^= x << 5;
-  return turns->random = x;
-}
-
 /* By the thread's own turn, asking the policy. */
 static __attribute__((noinline)) enum folb_status
 begin_by_policy(struct folb_call *call, struct folb_turns *turns,
@@ -120,19 +109,21 @@ begin_by_policy(struct folb_call *call, struct folb_turns *turns,
     in.now_us = turns->clock_us;
   }
   if (folb_policy_is(tier->policy, FOLB_POLICY_USES_RANDOM))
-    in.random = turns_random(turns);
+    in.random = folb_turns_random(turns);
   in.candidates   = turns->candidates;
   in.n_candidates = turns->n;
   in.turn         = turns->place.turn;
   in.cursor       = turns->place.cursor;
   in.flags        = (call->flags & FOLB_CALL_LOCATE) != 0 ? FOLB_PICK_PEEK : 0;
   tier->policy->pick(tier->state, &tier->view, &in, &out);
+  if (folb_turns_ended(turns, &in, out.turns))
+    tier->policy->pick(tier->state, &tier->view, &in, &out);
   if (FOLB_UNLIKELY(out.member >= tier->view.n))
     return begin_slow(call, NULL, false, now_ms);
   /* A cursor has moved on, whatever becomes of the attempt. */
   begun = folb_attempt_begin(call, tier->eps[out.member]);
   if (in.flags == 0 && (begun || in.cursor != NULL))
-    turns->place.turn += out.turns;
+    folb_turns_take(turns, &turns->place, out.turns);
   if (FOLB_UNLIKELY(!begun))
     return begin_slow(call, call->endpoint, in.cursor != NULL, now_ms);
   if (read)
@@ -173,8 +164,11 @@ begin_unbound(struct folb_call *call, struct folb_ref *ref, uint64_t now_ms)
   turn = turns->place.turn;
   if (FOLB_UNLIKELY(!folb_attempt_begin(call, turns->sequence[turn])))
     return begin_slow(call, call->endpoint, false, now_ms);
-  if ((call->flags & FOLB_CALL_LOCATE) == 0)
+  if ((call->flags & FOLB_CALL_LOCATE) == 0) {
     turns->place.turn = turn + 1 == turns->cycle ? 0 : turn + 1;
+    if (--turns->left == 0)
+      folb_turns_cycle(turns);
+  }
   return FOLB_OK;
 }
 
@@ -232,7 +226,8 @@ enum folb_status folb_call_begin(struct folb_call *call, struct folb_ref *ref,
  */
 
 /* After an outage of the whole cluster the first answer means that the others
- * may be back too: each may have its trial, or probe, now. */
+ * may be back too: each may have its trial, or probe, now.  Who was avoided for
+ * a moment was not out: else every such moment would try what is dead. */
 static void cluster_revive_locked(struct folb_ref            *ref,
                                   const struct folb_endpoint *answered,
                                   uint64_t                    now_ms)
@@ -241,7 +236,7 @@ static void cluster_revive_locked(struct folb_ref            *ref,
   bool                        listed = false;
   uint32_t                    i, n;
 
-  if (ref->fixed || ref->cluster == NULL)
+  if (ref->fixed || ref->cluster == NULL || answered->health.avoided)
     return;
   snapshot = folb_snapshot_of(ref->cluster);
   n        = folb_snapshot_count(snapshot);
@@ -250,14 +245,13 @@ static void cluster_revive_locked(struct folb_ref            *ref,
 
     if (ep == answered)
       listed = true;
-    else if (!ep->health.ejected)
+    else if (!ep->health.ejected || ep->health.avoided)
       return;
   }
   for (i = 0; listed && i < n; i++) {
     struct folb_endpoint *ep = folb_snapshot_member(snapshot, i);
 
-    if (ep->health.until_ms > now_ms)
-      ep->health.until_ms = now_ms;
+    folb_health_revive(&ep->health, now_ms);
     ep->probe_at_ms = now_ms;
   }
 }
@@ -333,17 +327,27 @@ static __attribute__((noinline)) void success_timed(struct folb_call *call,
     success_blocked(call, now_ms);
 }
 
-void folb_call_succeeded(struct folb_call *call, uint64_t now_ms)
+static inline void answered(struct folb_call *call, uint64_t now_ms)
 {
   struct folb_endpoint *ep = call->endpoint;
 
-  atomic_fetch_add(&folb_counts_of(ep)->successes, 1);
   if (FOLB_LIKELY((call->state | atomic_load(&ep->blocked)) == 0))
     return;
   if ((call->state & FOLB_ST_TIMED) != 0)
     success_timed(call, now_ms);
   else
     success_blocked(call, now_ms);
+}
+
+void folb_call_answered(struct folb_call *call, uint64_t now_ms)
+{
+  answered(call, now_ms);
+}
+
+void folb_call_succeeded(struct folb_call *call, uint64_t now_ms)
+{
+  atomic_fetch_add(&folb_counts_of(call->endpoint)->successes, 1);
+  answered(call, now_ms);
 }
 
 void folb_call_erred(struct folb_call *call, uint64_t now_ms)

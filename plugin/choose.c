@@ -5,7 +5,9 @@
  * Order of a pass: the context's endpoint; where the others of the context
  * went; by policy among usable primaries, then backups; own addresses that are
  * no members; what servers no longer name; the ejected ones, the one whose
- * ejection ends first first.  Each endpoint once a pass.  This file is the only
+ * ejection ends first first.  Each endpoint once a pass, and in an invocation
+ * one that returns.  Where a connect has failed the policy gets those that are
+ * known to be well first, unless it keeps an order.  This file is the only
  * one that tests what is usable, so a policy sees nothing else.
  */
 #include "folb_int.h"
@@ -132,11 +134,19 @@ static bool only_left(const struct folb_call     *call,
   return (folb_tried(call, ep) & FOLB_OUT) == FOLB_LEFT;
 }
 
+/* An invocation risks one endpoint that returns; others it tries at last. */
+static bool is_another_return(const struct folb_call     *call,
+                              const struct folb_endpoint *ep)
+{
+  return ep->health.ejected && (call->state & FOLB_ST_RETURNED) != 0;
+}
+
 bool folb_may_take_locked(const struct folb_call     *call,
                           const struct folb_endpoint *ep, uint64_t now_ms)
 {
   return folb_ref_reaches(call->ref, ep) && untried(call, ep) &&
-         folb_pickable_locked(call->ref->cluster, ep, now_ms);
+         folb_pickable_locked(call->ref->cluster, ep, now_ms) &&
+         !is_another_return(call, ep);
 }
 
 /* ---- by policy ------------------------------------------------------------
@@ -210,12 +220,28 @@ static bool sits_out(const struct folb_endpoint *ep, uint64_t now_ms,
   return share < 1000 && folb_random_locked(ep->engine) % 1000 >= share;
 }
 
+/* Its last attempt succeeded, or a probe since. */
+static bool proven(const struct folb_endpoint *ep)
+{
+  return folb_endpoint_successes(ep) != ep->lost_at;
+}
+
 /* What speaks against an endpoint beside others that may be taken: the least
- * goes first. */
+ * goes first.  Where one connect has failed others may: what is known to be
+ * well is worth more then than its turn. */
 static unsigned grade(const struct folb_call     *call,
                       const struct folb_endpoint *ep)
 {
-  return folb_full(ep) && folb_ref_balances(call->ref) ? 1 : 0;
+  unsigned against = 0;
+
+  if (folb_full(ep) && folb_ref_balances(call->ref))
+    against += 4;
+  if ((call->state & FOLB_ST_UNREACHED) != 0 && !proven(ep))
+    against += 2;
+  if ((call->state & FOLB_ST_SILENT) != 0 &&
+      strcmp(ep->address.host, call->silent->address.host) == 0)
+    against += 1;
+  return against;
 }
 
 static unsigned least_grade(const struct folb_call     *call,
@@ -234,7 +260,8 @@ static unsigned least_grade(const struct folb_call     *call,
 /* Whether none has anything against it that may be taken. */
 static bool ungraded(const struct folb_call *call)
 {
-  return atomic_load(&call->ref->engine->n_full) == 0;
+  return (call->state & (FOLB_ST_UNREACHED | FOLB_ST_SILENT)) == 0 &&
+         atomic_load(&call->ref->engine->n_full) == 0;
 }
 
 /* The members the call may take, in the scratch; all of them are looked at
@@ -305,6 +332,9 @@ by_turn(struct folb_call *call, struct folb_snapshot *tier, uint64_t now_ms)
     folb_latency_begin(call, in.now_us);
   }
   out = folb_policy_pick(tier, &in);
+  if (turns != NULL && place == &turns->place &&
+      folb_turns_ended(turns, &in, out.turns))
+    out = folb_policy_pick(tier, &in);
   if (turns == NULL)
     place->turn += out.turns;
   else if ((in.flags & FOLB_PICK_PEEK) == 0)
@@ -339,6 +369,7 @@ static bool joins_trial(const struct folb_call     *call,
                         const struct folb_endpoint *next)
 {
   return next->health.trial && untried(call, next) &&
+         !is_another_return(call, next) &&
          (folb_blocked(next) & FOLB_BLOCK_NEVER) == 0;
 }
 
@@ -418,8 +449,15 @@ static struct folb_endpoint *by_context(struct folb_call *call, uint64_t now_ms)
   return ep;
 }
 
-/* Own addresses that are no members, then what is ejected, then what the call
- * waited for in vain. */
+/* From when on it may be tried: ejections that have ended are equal. */
+static uint64_t due_ms(const struct folb_endpoint *ep, uint64_t now_ms)
+{
+  return ep->health.until_ms > now_ms ? ep->health.until_ms : now_ms;
+}
+
+/* Own addresses that are no members, then what is ejected, of equals members
+ * first and what servers no longer name last, then what the call waited for in
+ * vain. */
 static struct folb_endpoint *last_resort(const struct folb_call *call,
                                          uint64_t                now_ms)
 {
@@ -428,15 +466,16 @@ static struct folb_endpoint *last_resort(const struct folb_call *call,
 
   while ((ep = walk_next(&w)) != NULL) {
     if (only_left(call, ep) &&
-        (left == NULL || ep->health.until_ms < left->health.until_ms))
+        (left == NULL || due_ms(ep, now_ms) < due_ms(left, now_ms)))
       left = ep;
     if (!untried(call, ep))
       continue;
-    if (folb_health_usable(&ep->health, now_ms)) {
+    if (folb_health_usable(&ep->health, now_ms) &&
+        !is_another_return(call, ep)) {
       if (w.at > w.n_members)
         return ep;
     } else if (soonest == NULL ||
-               ep->health.until_ms < soonest->health.until_ms) {
+               due_ms(ep, now_ms) < due_ms(soonest, now_ms)) {
       soonest = ep;
     }
   }
@@ -481,9 +520,11 @@ void folb_taken_locked(struct folb_call *call, struct folb_endpoint *ep,
   call->state &= ~(uint32_t)FOLB_ST_ELSEWHERE;
   if (elsewhere(call, ep))
     call->state |= FOLB_ST_ELSEWHERE;
-  if (!call->ref->fixed && ep->health.ejected &&
-      folb_health_usable(&ep->health, now_ms)) {
-    ep->health.trial = true;
+  if (call->ref->fixed || !ep->health.ejected)
+    return;
+  call->state |= FOLB_ST_RETURNED;
+  if (folb_health_usable(&ep->health, now_ms)) {
+    folb_health_try(&ep->health, ep->engine->config->eject_ms, now_ms);
     call->state |= FOLB_ST_TRIAL;
     folb_version_locked(ep->engine);
   }

@@ -211,17 +211,28 @@ void folb_endpoint_block_locked(struct folb_endpoint *ep, uint32_t set,
     }
 }
 
+void folb_endpoint_probe_later_locked(struct folb_endpoint *ep, uint64_t now_ms)
+{
+  const struct folb_config *config = ep->engine->config;
+  uint64_t                  ms;
+
+  ms = folb_health_probe_ms(&ep->health, config->probe_ms, config->eject_ms,
+                            config->eject_max_ms);
+  ep->probe_at_ms = now_ms + folb_jitter(ms, folb_random_locked(ep->engine));
+}
+
 /* After an ejection or avoidance.  in_time: it lasts its time, even if the
  * endpoint would answer a probe. */
 static void endpoint_plan_probe_locked(struct folb_endpoint *ep,
                                        uint64_t now_ms, bool in_time)
 {
-  const uint32_t probe_ms = ep->engine->config->probe_ms;
-
-  if (probe_ms == 0)
+  if (ep->engine->config->probe_ms == 0)
     return;
   ep->health.probed = true;
-  ep->probe_at_ms   = in_time ? ep->health.until_ms : now_ms + probe_ms;
+  if (in_time)
+    ep->probe_at_ms = ep->health.until_ms;
+  else
+    folb_endpoint_probe_later_locked(ep, now_ms);
 }
 
 /* A new ejection or avoidance of ms, or none if that is 0. */
@@ -229,8 +240,11 @@ static void endpoint_out_locked(struct folb_endpoint *ep,
                                 enum folb_event_type type, uint64_t ms,
                                 const char *why, struct folb_outbox *out)
 {
-  if (ms == 0)
+  if (ms == 0) {
+    if (ep->health.ejected) /* a trial before its time has ended */
+      folb_version_locked(ep->engine);
     return;
+  }
   ep->ejections += type == FOLB_EVENT_EJECTED;
   atomic_store_explicit(&ep->latency, 0, memory_order_relaxed);
   atomic_fetch_add(&ep->epoch, 1);

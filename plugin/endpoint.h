@@ -97,6 +97,8 @@ struct folb_endpoint {
   uint64_t              panics;        /* attempts while all were ejected    */
   uint32_t              row;           /* failures of calls in a row         */
   uint64_t              row_successes; /* when the last of them was          */
+  uint64_t              lost_at; /* successes when an attempt last failed;
+                                    UINT64_MAX: a probe has succeeded since  */
   uint64_t              probe_at_ms; /* while health.probed                  */
   uint32_t              probe_epoch; /* when the probe under way began       */
   bool                  probing;     /* one is under way, which pins it      */

@@ -26,39 +26,16 @@ static bool deadline_passed(const struct folb_call *call, uint64_t now_ms)
   return call->deadline_ms != 0 && now_ms >= call->deadline_ms;
 }
 
-/* Failures of calls that may be the server's: what folbOutlier counts. */
-static bool suspicious(enum folb_outcome outcome)
+/* Whether the failure tells anything new of the endpoint's health.  An attempt
+ * at an ejected one that is no trial was made because nothing else was left. */
+bool folb_failure_counts_locked(const struct folb_call *call, uint64_t now_ms)
 {
-  switch (outcome) {
-  case FOLB_OUTCOME_LOST_REUSED:
-  case FOLB_OUTCOME_LOST_NEW:
-  case FOLB_OUTCOME_STALLED:
-  case FOLB_OUTCOME_DEADLINE_REPLY:
-  case FOLB_OUTCOME_REPLY_TRANSIENT:
-    return true;
-  default:
-    return false;
-  }
-}
+  const struct folb_endpoint *ep    = call->endpoint;
+  const bool                  trial = (call->state & FOLB_ST_TRIAL) != 0;
 
-/* Whether this failure makes its endpoint an outlier: so many in a row, and
- * another endpoint is usable, so that at least one is always tried. */
-static bool outlier_locked(const struct folb_call *call,
-                           enum folb_outcome outcome, uint64_t now_ms)
-{
-  struct folb_endpoint *ep    = call->endpoint;
-  const uint32_t        limit = ep->engine->config->outlier;
-  uint64_t              successes;
-
-  if (limit == FOLB_OFF || call->ref->fixed || !suspicious(outcome))
-    return false;
-  successes = folb_endpoint_successes(ep);
-  if (successes != ep->row_successes)
-    ep->row = 0;
-  ep->row_successes = successes;
-  if (ep->row < limit)
-    ep->row++;
-  return ep->row == limit && folb_another_locked(call, 0, true, true, now_ms);
+  return (!ep->health.ejected || trial || call->ref->fixed) &&
+         folb_health_counts(&ep->health, now_ms,
+                            call->epoch == atomic_load(&ep->epoch), trial);
 }
 
 /* What the failure does to the endpoint, and its marks. */
@@ -67,10 +44,8 @@ static unsigned failure_effect_locked(struct folb_call *call,
                                       enum folb_outcome outcome,
                                       uint64_t now_ms, struct folb_outbox *out)
 {
-  struct folb_endpoint *ep    = call->endpoint;
-  bool                  fresh = call->epoch == atomic_load(&ep->epoch);
-  bool                  trial = (call->state & FOLB_ST_TRIAL) != 0;
-  bool counts = folb_health_counts(&ep->health, now_ms, fresh, trial);
+  struct folb_endpoint *ep     = call->endpoint;
+  const bool            counts = folb_failure_counts_locked(call, now_ms);
 
   /* What stands behind the address of a balancer is not known: none of it is
    * the address's failure. */
@@ -79,10 +54,9 @@ static unsigned failure_effect_locked(struct folb_call *call,
                    effect == FOLB_EFFECT_REF_MOVES
                ? FOLB_GONE
                : 0;
-  if (outlier_locked(call, outcome, now_ms) && counts) {
-    folb_endpoint_eject_locked(ep, now_ms, "calls fail in a row", out);
-    ep->health.outlier = ep->health.ejected;
-    ep->probe_at_ms    = ep->health.until_ms;
+  if (folb_outlier_fails(outcome) && folb_outlier_row_locked(call, now_ms) &&
+      counts) {
+    folb_outlier_eject_locked(ep, now_ms, out);
     return 0;
   }
   switch (effect) {
@@ -199,6 +173,33 @@ void folb_call_note_failed(struct folb_call *call, enum folb_outcome outcome,
   folb_outbox_deliver(&out);
 }
 
+void folb_call_silent(struct folb_call *call)
+{
+  call->silent = call->endpoint;
+  call->state |= FOLB_ST_SILENT;
+}
+
+/* Its last attempt: so the endpoint is not known to be well. */
+static void note_lost_locked(struct folb_call *call, struct folb_endpoint *ep,
+                             enum folb_outcome outcome)
+{
+  switch (outcome) {
+  case FOLB_OUTCOME_UNUSABLE:
+  case FOLB_OUTCOME_NO_RESOURCES:
+  case FOLB_OUTCOME_EJECTED_MEANWHILE:
+  case FOLB_OUTCOME_QUEUE_LEFT:
+  case FOLB_OUTCOME_FULL:
+    return;
+  case FOLB_OUTCOME_CONNECT_FAILED:
+  case FOLB_OUTCOME_CONNECT_CUT:
+    call->state |= FOLB_ST_UNREACHED;
+    break;
+  default:
+    break;
+  }
+  ep->lost_at = folb_endpoint_successes(ep);
+}
+
 /* Octets of the request had been sent. */
 static bool was_sent(enum folb_outcome outcome)
 {
@@ -307,6 +308,7 @@ enum folb_action folb_call_failed(struct folb_call *call,
   if (!noted)
     marks |=
         failure_effect_locked(call, verdict.effect, outcome, now_ms, &out);
+  note_lost_locked(call, failed, outcome);
   call->state &= ~(uint32_t)FOLB_ST_NOTED;
   action = deadline_passed(call, now_ms)
                ? FOLB_ACTION_RAISE

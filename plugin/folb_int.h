@@ -210,6 +210,7 @@ struct folb_engine {
   uint64_t               gone; /* attempts at endpoints that are no more     */
   uint64_t               begun; /* attempts, as counted at begun_ms          */
   uint64_t               begun_ms;
+  uint64_t               probes_ms; /* how far the allowed probes are used up */
   struct folb_cluster   *implicit[FOLB_IMPLICIT_BUCKETS];
   struct folb_host      *hosts[FOLB_HOST_BUCKETS];
 
@@ -299,6 +300,9 @@ void     folb_endpoint_eject_locked(struct folb_endpoint *ep, uint64_t now_ms,
                                     const char *why, struct folb_outbox *out);
 void     folb_endpoint_avoid_locked(struct folb_endpoint *ep, uint64_t now_ms,
                                     const char *why, struct folb_outbox *out);
+/* The next probe, after one that was not answered. */
+void folb_endpoint_probe_later_locked(struct folb_endpoint *ep,
+                                      uint64_t              now_ms);
 /* Ends an ejection. */
 void folb_endpoint_restore_locked(struct folb_endpoint *ep, uint64_t now_ms,
                                   const char *why, struct folb_outbox *out);
@@ -500,7 +504,10 @@ enum {
   FOLB_ST_NOTED     = 128, /* the effect of its failure has been applied     */
   FOLB_ST_VISIT     = 256, /* tries an endpoint its context is not to go to  */
   FOLB_ST_TIMED     = 512, /* begun_us is when the attempt began             */
-  FOLB_ST_QUEUED    = 1024 /* has left a queue in which others may wait      */
+  FOLB_ST_QUEUED    = 1024, /* has left a queue in which others may wait     */
+  FOLB_ST_RETURNED  = 2048, /* one that was ejected has been tried           */
+  FOLB_ST_UNREACHED = 4096, /* a connect has failed                          */
+  FOLB_ST_SILENT    = 8192  /* silent is whose host did not answer           */
 };
 
 /* The attempt that begins is timed; a LocateRequest is not. */

@@ -5,7 +5,10 @@
  *   usable    --failure--> ejected until T, level + 1
  *   ejected   failures and old successes change nothing; at T: one trial
  *   trial     success: usable, level 0; failure: ejected again, longer; any
- *             other end: the next one may try
+ *             other end, or none within the first time: the next one may try
+ *
+ * A trial before T, because another endpoint has answered, that fails: ejected
+ * until T, level as before.
  *
  * With probing there is no trial: at T or before, an answered probe makes it
  * usable, at level 0; one that fails after T ejects it again, longer.
@@ -26,8 +29,8 @@ uint64_t folb_jitter(uint64_t ms, uint32_t random)
 
 bool folb_health_usable(const struct folb_health *health, uint64_t now_ms)
 {
-  return !health->ejected ||
-         (now_ms >= health->until_ms && !health->trial && !health->probed);
+  return !health->ejected || (now_ms >= health->until_ms && !health->probed &&
+                              (!health->trial || now_ms >= health->trial_ms));
 }
 
 bool folb_health_counts(const struct folb_health *health, uint64_t now_ms,
@@ -40,12 +43,29 @@ bool folb_health_counts(const struct folb_health *health, uint64_t now_ms,
   return now_ms >= health->until_ms && !health->trial;
 }
 
+/* False: no trial before its time has failed. */
+static bool health_resume(struct folb_health *health, uint32_t first_ms,
+                          uint64_t now_ms)
+{
+  uint64_t least_ms = first_ms < FOLB_AVOID_MS ? first_ms : FOLB_AVOID_MS;
+
+  if (!health->ejected || !health->early)
+    return false;
+  health->early = false;
+  health->trial = false;
+  /* The attempt may have taken longer than there was left. */
+  if (health->due_ms < now_ms + least_ms)
+    health->due_ms = now_ms + least_ms;
+  health->until_ms = health->due_ms;
+  return true;
+}
+
 uint64_t folb_health_eject(struct folb_health *health, uint32_t first_ms,
                            uint32_t max_ms, uint32_t random, uint64_t now_ms)
 {
   uint64_t ms;
 
-  if (first_ms == 0)
+  if (first_ms == 0 || health_resume(health, first_ms, now_ms))
     return 0;
   ms = (uint64_t)first_ms << health->level;
   if (ms > max_ms)
@@ -56,10 +76,12 @@ uint64_t folb_health_eject(struct folb_health *health, uint32_t first_ms,
   if (health->level < LEVEL_MAX)
     health->level++;
   health->ejected  = true;
+  health->avoided  = false;
   health->trial    = false;
   health->outlier  = false;
   health->slow_ms  = 0;
   health->until_ms = now_ms + ms;
+  health->due_ms   = health->until_ms;
   return ms;
 }
 
@@ -68,13 +90,31 @@ uint64_t folb_health_avoid(struct folb_health *health, uint32_t first_ms,
 {
   uint64_t until_ms = now_ms + FOLB_AVOID_MS;
 
-  if (first_ms == 0 || (health->ejected && health->until_ms >= until_ms))
+  if (first_ms == 0 || health_resume(health, first_ms, now_ms) ||
+      (health->ejected && health->until_ms >= until_ms))
     return 0;
+  health->avoided  = true;
   health->ejected  = true;
   health->trial    = false;
   health->outlier  = false;
   health->until_ms = until_ms;
+  health->due_ms   = until_ms;
   return FOLB_AVOID_MS;
+}
+
+void folb_health_try(struct folb_health *health, uint32_t first_ms,
+                     uint64_t now_ms)
+{
+  health->trial    = true;
+  health->trial_ms = now_ms + (first_ms != 0 ? first_ms : FOLB_AVOID_MS);
+}
+
+void folb_health_revive(struct folb_health *health, uint64_t now_ms)
+{
+  if (!health->ejected || health->until_ms <= now_ms)
+    return;
+  health->until_ms = now_ms;
+  health->early    = true;
 }
 
 bool folb_health_restore(struct folb_health *health, uint64_t now_ms)
@@ -86,11 +126,26 @@ bool folb_health_restore(struct folb_health *health, uint64_t now_ms)
   if (ended && health->level != 0)
     health->slow_ms = now_ms == 0 ? 1 : now_ms;
   health->ejected = false;
+  health->avoided = false;
+  health->early   = false;
   health->trial   = false;
   health->outlier = false;
   health->probed  = false;
   health->level   = 0;
   return ended;
+}
+
+uint64_t folb_health_probe_ms(const struct folb_health *health,
+                              uint32_t probe_ms, uint32_t first_ms,
+                              uint32_t max_ms)
+{
+  uint64_t times = 1;
+
+  if (health->level > 1)
+    times = (uint64_t)1 << (health->level - 1);
+  if (first_ms != 0 && times > max_ms / first_ms)
+    times = max_ms / first_ms;
+  return times * probe_ms;
 }
 
 uint32_t folb_health_share(const struct folb_health *health, uint64_t now_ms,

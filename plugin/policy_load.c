@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * policy_load.c - "least-request" and "peak-ewma": the better of two different
- * random members (Mitzenmacher, The Power of Two Choices in Randomized Load
- * Balancing, 2001).  Two are as good as looking at all but for a factor, and
- * callers that know the same do not all run to the same one.
+ * policy_load.c - "least-request" and "peak-ewma": the best of all members, or,
+ * of more than FEW, the better of two different random ones (Mitzenmacher, The
+ * Power of Two Choices in Randomized Load Balancing, 2001).  Two are as good as
+ * looking at all but for a factor, and callers that know the same do not all
+ * run to the same one.
  *
- * least-request: fewer outstanding calls per weight, of this process.  Both
- * are drawn in proportion to the weights; of equals the first drawn is taken.
- * So an idle cluster is shared by weight, and under load the calls in progress
+ * least-request: the smaller (outstanding + 1) / weight, of the calls of this
+ * process with the one that is being placed; equals at random.  One member is
+ * drawn in proportion to the weights, and if nothing is outstanding there it is
+ * taken.  So an idle cluster is shared by weight, a small member gets its share
+ * at two calls in progress as at hundreds (more than half of it in between,
+ * where its due is less than one call), and under load the calls in progress
  * per weight even out: a member that answers half as fast gets half as many.
  *
  * peak-ewma: the smaller latency * (outstanding + 1) / weight, with latency as
- * in latency.c.  Both are drawn alike, for the cost has the weight in it.  A
- * member that has never answered is tried at once, by one call; the others go
- * elsewhere until it has answered, or failed.
+ * in latency.c.  A member that has never answered is tried at once, by one
+ * call; the others go elsewhere until it has answered, or failed.
  *
  * One number is drawn a pick.  O(1) while all are candidates or most of them
  * are, else at worst O(n); 16 octets a member.
@@ -27,6 +30,9 @@
 /* How often a draw that is no candidate, or the first one again, is repeated
  * before a pass over the candidates finds one. */
 #define DRAWS_MAX 16u
+
+/* So many members are all looked at. */
+#define FEW 8u
 
 /* Above every cost of a member that is known: latencies end at 10 s. */
 #define UNKNOWN_COST 1e18
@@ -163,6 +169,45 @@ static uint32_t draw_by_weight(const struct column           *columns,
   }
 }
 
+/* ---- the best of a few ----------------------------------------------------
+ */
+
+typedef double cost_of(const struct folb_policy_view *view, uint32_t member,
+                       uint64_t now_us);
+
+/* Of equals each is as likely: the k-th one replaces those before it with a
+ * probability of 1 / k. */
+static uint32_t best_of_few(const struct folb_policy_view *view,
+                            const struct folb_pick_in *in, uint32_t k,
+                            cost_of *cost)
+{
+  uint32_t best = 0, equals = 0, i;
+  double   least = 0;
+
+  for (i = 0; i < in->n_candidates; i++) {
+    const uint32_t member = in->candidates[i];
+    const double   c      = cost(view, member, in->now_us);
+
+    if (i == 0 || c < least)
+      equals = 0;
+    else if (c > least)
+      continue;
+    if (equals++ != 0 && below(number(in, k++), equals) != 0)
+      continue;
+    least = c;
+    best  = member;
+  }
+  return best;
+}
+
+static double least_cost(const struct folb_policy_view *view, uint32_t member,
+                         uint64_t now_us)
+{
+  (void)now_us;
+  return ((double)folb_view_outstanding(view, member) + 1) /
+         view->weights[member];
+}
+
 static void least_pick(const void *state, const struct folb_policy_view *view,
                        const struct folb_pick_in *in, struct folb_pick_out *out)
 {
@@ -173,20 +218,24 @@ static void least_pick(const void *state, const struct folb_policy_view *view,
   out->member = in->candidates[0];
   if (in->n_candidates == 1)
     return;
-  first  = draw_by_weight(columns, view, in, UINT32_MAX, &k);
+  first       = draw_by_weight(columns, view, in, UINT32_MAX, &k);
+  out->member = first;
+  if (folb_view_outstanding(view, first) == 0)
+    return;
+  if (in->n_candidates <= FEW) {
+    out->member = best_of_few(view, in, k, least_cost);
+    return;
+  }
   second = draw_by_weight(columns, view, in, first, &k);
-  out->member =
-      folb_view_outstanding(view, second) * view->weights[first] <
-              folb_view_outstanding(view, first) * view->weights[second]
-          ? second
-          : first;
+  if (least_cost(view, second, 0) < least_cost(view, first, 0))
+    out->member = second;
 }
 
 /* ---- by latency -----------------------------------------------------------
  */
 
-static double cost(const struct folb_policy_view *view, uint32_t member,
-                   uint64_t now_us)
+static double ewma_cost(const struct folb_policy_view *view, uint32_t member,
+                        uint64_t now_us)
 {
   const double outstanding = (double)folb_view_outstanding(view, member);
   const double us          = folb_view_latency_us(view, member, now_us);
@@ -200,21 +249,28 @@ static double cost(const struct folb_policy_view *view, uint32_t member,
 static void ewma_pick(const void *state, const struct folb_policy_view *view,
                       const struct folb_pick_in *in, struct folb_pick_out *out)
 {
-  const uint64_t x     = number(in, 0);
-  uint32_t       first = below(x, in->n_candidates), second;
+  uint32_t first, second;
+  uint64_t x;
 
   (void)state;
   out->turns  = 1;
   out->member = in->candidates[0];
   if (in->n_candidates == 1)
     return;
+  if (in->n_candidates <= FEW) {
+    out->member = best_of_few(view, in, 0, ewma_cost);
+    return;
+  }
+  x      = number(in, 0);
+  first  = below(x, in->n_candidates);
   second = below(x >> 32, in->n_candidates - 1);
   second += second >= first;
-  first       = in->candidates[first];
-  second      = in->candidates[second];
-  out->member = cost(view, second, in->now_us) < cost(view, first, in->now_us)
-                    ? second
-                    : first;
+  first  = in->candidates[first];
+  second = in->candidates[second];
+  out->member =
+      ewma_cost(view, second, in->now_us) < ewma_cost(view, first, in->now_us)
+          ? second
+          : first;
 }
 
 const struct folb_policy_ops folb_policy_least_request = {

@@ -7,9 +7,31 @@
  * An ejected one is probed from the first interval on and returns at once.
  * One that is avoided or an outlier, which for all we know answers connects,
  * returns when that time is over.  A probe that fails after its time does what
- * a failed trial does.
+ * a failed trial does, and the time between probes grows as the ejections do.
+ *
+ * All endpoints together get at most 100 probes in any second: a thousand dead
+ * ones would keep a processor busy.
  */
 #include "folb_int.h"
+
+/* One probe each so many ms, so many at once after a rest: 16 + 1000 / 12. */
+#define PROBE_SPACING_MS 12u
+#define PROBE_BURST      16u
+
+/* When the next one may be sent. */
+static uint64_t probes_from_locked(const struct folb_engine *engine)
+{
+  const uint64_t slack = (PROBE_BURST - 1) * PROBE_SPACING_MS;
+
+  return engine->probes_ms > slack ? engine->probes_ms - slack : 0;
+}
+
+static void probes_take_locked(struct folb_engine *engine, uint64_t now_ms)
+{
+  if (engine->probes_ms < now_ms)
+    engine->probes_ms = now_ms;
+  engine->probes_ms += PROBE_SPACING_MS;
+}
 
 static bool probe_wanted(const struct folb_endpoint *ep)
 {
@@ -36,7 +58,8 @@ struct folb_endpoint *folb_probe_begin(struct folb_engine *engine,
     if (at_ms < *next_ms)
       *next_ms = at_ms;
   }
-  if (first != NULL && first->probe_at_ms > now_ms) {
+  if (first != NULL &&
+      (first->probe_at_ms > now_ms || probes_from_locked(engine) > now_ms)) {
     *next_ms = first->probe_at_ms;
     first    = NULL;
   }
@@ -44,7 +67,10 @@ struct folb_endpoint *folb_probe_begin(struct folb_engine *engine,
     first->probing     = true;
     first->probe_epoch = atomic_load(&first->epoch);
     first->uses++;
+    probes_take_locked(engine, now_ms);
   }
+  if (*next_ms < probes_from_locked(engine))
+    *next_ms = probes_from_locked(engine);
   folb_unlock(engine);
   return first;
 }
@@ -61,14 +87,15 @@ static void probe_apply_locked(struct folb_endpoint *ep, enum folb_probe result,
   switch (result) {
   case FOLB_PROBE_ALIVE:
     folb_endpoint_restore_locked(ep, now_ms, "a probe was answered", out);
+    ep->lost_at = UINT64_MAX;
     break;
   case FOLB_PROBE_DEAD:
-    ep->probe_at_ms = now_ms + ep->engine->config->probe_ms;
+    folb_endpoint_probe_later_locked(ep, now_ms);
     if (folb_health_counts(&ep->health, now_ms, fresh, false))
       folb_endpoint_eject_locked(ep, now_ms, "probe failed", out);
     break;
   case FOLB_PROBE_VOID:
-    ep->probe_at_ms = now_ms + ep->engine->config->probe_ms;
+    folb_endpoint_probe_later_locked(ep, now_ms);
     break;
   case FOLB_PROBE_IMPOSSIBLE:
     ep->health.probed = false;

@@ -18,8 +18,8 @@ static uint64_t tier_cycle(const struct folb_snapshot *tier)
              : tier->policy->cycle(tier->state, &tier->view);
 }
 
-/* Writes out what the policy picks in each turn of a cycle, so that a pick is
- * one look-up.  FOLB_ENOMEM: as it was. */
+/* Writes out what the policy picks in each turn of a cycle, if that is not too
+ * long, so that a pick is one look-up.  FOLB_ENOMEM: as it was. */
 static enum folb_status tier_write_out(struct folb_snapshot *tier)
 {
   struct folb_pick_in in = {0};
@@ -29,13 +29,15 @@ static enum folb_status tier_write_out(struct folb_snapshot *tier)
       folb_policy_is(tier->policy, FOLB_POLICY_USES_RANDOM))
     return FOLB_OK;
   cycle = tier_cycle(tier);
+  if (cycle > UINT32_MAX)
+    return FOLB_OK;
+  tier->cycle = (uint32_t)cycle;
   if (cycle == 0 || cycle > SEQUENCE_MAX)
     return FOLB_OK;
   tier->sequence = (struct folb_endpoint **)folb_zalloc(
       &tier->engine->env, (size_t)cycle, sizeof(*tier->sequence));
   if (tier->sequence == NULL)
     return FOLB_ENOMEM;
-  tier->cycle     = (uint32_t)cycle;
   in.candidates   = tier->all;
   in.n_candidates = tier->view.n;
   for (in.turn = 0; in.turn < cycle; in.turn++)

@@ -50,7 +50,8 @@ struct folb_snapshot {
   /* What the policy picks in its turns while all members are candidates; NULL
    * when that is not a matter of turns alone, or too long to be written out. */
   struct folb_endpoint **sequence;
-  uint32_t               cycle; /* entries of sequence                */
+  uint32_t               cycle; /* turns after which shares are exact; 0: it
+                                   is not a matter of turns alone     */
   struct folb_place      place; /* of contexts and new threads: lock  */
   uint64_t clear_at; /* the version at which all were usable: lock    */
 };
@@ -109,7 +110,9 @@ struct folb_turns {
   const struct folb_snapshot  *tier; /* the snapshot, or its backup          */
   struct folb_endpoint *const *sequence; /* the tier's, while all its members
                                             are usable; else NULL            */
-  uint64_t          cycle;      /* of sequence                         */
+  uint32_t          cycle;      /* of the tier                         */
+  uint64_t          left;       /* turns of this cycle, of which each begins
+                                   anywhere; as good as endless without */
   const uint32_t   *candidates; /* usable ones of the tier at version  */
   uint32_t          n;          /* 0: there are none, or no memory     */
   uint32_t          random;
@@ -130,12 +133,46 @@ folb_turns_place(struct folb_turns *turns, const struct folb_snapshot *tier)
 {
   return turns->tier == tier ? &turns->place : &turns->other;
 }
+/* xorshift32: the policy's drawn number needs no lock. */
+static inline uint32_t folb_turns_random(struct folb_turns *turns)
+{
+  uint32_t x = turns->random;
+
+  x ^= x << 13;
+  x ^= x >> 17;
+  x ^= x << 5;
+  return turns->random = x;
+}
+/* A cycle begins, at a random turn: else a program whose calls have a pattern
+ * of their own would send all of one kind to the same member. */
+static inline void folb_turns_cycle(struct folb_turns *turns)
+{
+  turns->place.turn = (uint64_t)folb_turns_random(turns) * turns->cycle >> 32;
+  turns->left       = turns->cycle;
+}
+/* Whether a pick that uses n turns goes beyond the end of the cycle: then the
+ * next one has begun, and the pick is to be made anew. */
+static inline bool folb_turns_ended(struct folb_turns   *turns,
+                                    struct folb_pick_in *in, uint32_t n)
+{
+  if (n <= turns->left)
+    return false;
+  folb_turns_cycle(turns);
+  in->turn = turns->place.turn;
+  return true;
+}
 static inline void folb_turns_take(struct folb_turns *turns,
                                    struct folb_place *place, uint32_t n)
 {
   place->turn += n;
-  if (place == &turns->place && turns->sequence != NULL)
+  if (place != &turns->place)
+    return;
+  if (turns->sequence != NULL)
     place->turn %= turns->cycle;
+  if (n < turns->left)
+    turns->left -= n;
+  else
+    folb_turns_cycle(turns);
 }
 struct folb_thread {
   struct folb_turns   turns[FOLB_TURNS];

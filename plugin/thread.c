@@ -110,9 +110,12 @@ static uint32_t tier_usable_locked(const struct folb_snapshot *tier,
     if (folb_health_usable(health, now_ms)) {
       usable++;
       *slow |= folb_health_share(health, now_ms, slow_start) < 1000;
-    } else if (!health->trial && !health->probed &&
-               health->until_ms < *expiry)
-      *expiry = health->until_ms;
+    } else if (!health->probed) {
+      const uint64_t ms = health->trial ? health->trial_ms : health->until_ms;
+
+      if (ms < *expiry)
+        *expiry = ms;
+    }
   }
   return usable;
 }
@@ -132,6 +135,13 @@ static bool turns_room(struct folb_turns *turns, uint32_t n)
   return true;
 }
 
+/* A cycle of the tier begins where its place is. */
+static void turns_whole_cycle(struct folb_turns *turns)
+{
+  turns->cycle = turns->tier->cycle;
+  turns->left  = turns->cycle != 0 ? turns->cycle : UINT64_MAX;
+}
+
 static void turns_tier(struct folb_turns          *turns,
                        const struct folb_snapshot *tier)
 {
@@ -142,6 +152,7 @@ static void turns_tier(struct folb_turns          *turns,
   turns->tier  = tier;
   turns->place = turns->other;
   turns->other = place;
+  turns_whole_cycle(turns);
 }
 
 static void turns_filter_locked(struct folb_turns *turns, uint64_t now_ms)
@@ -160,6 +171,9 @@ static void turns_filter_locked(struct folb_turns *turns, uint64_t now_ms)
     usable = tier_usable_locked(tier, now_ms, &turns->expiry, &slow);
   }
   turns_tier(turns, tier);
+  /* Shares are exact from where somebody went or came. */
+  if (usable != turns->n)
+    turns_whole_cycle(turns);
   turns->candidates = tier->all;
   turns->n          = usable;
   turns->sequence   = NULL;
@@ -171,7 +185,6 @@ static void turns_filter_locked(struct folb_turns *turns, uint64_t now_ms)
   }
   if (usable == tier->view.n) {
     turns->sequence = tier->sequence;
-    turns->cycle    = tier->cycle;
     folb_turns_take(turns, &turns->place, 0);
     return;
   }
@@ -235,6 +248,7 @@ static bool turns_new_locked(struct folb_turns *turns, uint64_t now_ms,
   turns->tier     = snapshot;
   turns->serial   = cluster->serial;
   turns->random   = folb_random_locked(cluster->engine) | 1u;
+  turns_whole_cycle(turns);
   turns_filter_locked(turns, now_ms);
   turns_start_locked(turns, snapshot);
   if (snapshot->backup != NULL)
@@ -275,6 +289,7 @@ static bool turns_renew_locked(struct folb_turns *turns, uint64_t now_ms,
   turns->other    = other;
   turns->tier     = snapshot;
   turns->snapshot = folb_snapshot_retain(snapshot);
+  turns_whole_cycle(turns);
   turns_filter_locked(turns, now_ms);
   folb_snapshot_release(old);
   return true;

@@ -21,6 +21,12 @@ bool local_shortage(int error)
          error == ENOMEM || error == EADDRNOTAVAIL;
 }
 
+// Nothing is known of the peer but that its host is not to be reached.
+bool no_route(int error)
+{
+  return error == EHOSTUNREACH || error == ENETUNREACH || error == EHOSTDOWN;
+}
+
 bool is_ssl(const omni::giopAddress& address)
 {
   return is_kind(address, FOLB_KIND_SSL);
@@ -219,9 +225,12 @@ Channel::try_addresses(const AddressList& addresses, const folb_cap& cap,
       }
       return c;
     }
+    const int error   = errno;
     attempt.timed_out = timed_out;
+    if (attempt.call && (timed_out || no_route(error)))
+      folb_call_silent(attempt.call);
     attempt.connect   = timed_out               ? cap.timed_out
-                        : local_shortage(errno) ? FOLB_OUTCOME_NO_RESOURCES
+                        : local_shortage(error) ? FOLB_OUTCOME_NO_RESOURCES
                                                 : FOLB_OUTCOME_CONNECT_FAILED;
     // Time is up, though not for this address alone.
     if (timed_out && now_ms() >= cap.until_ms)

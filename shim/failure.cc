@@ -15,6 +15,16 @@ constexpr const char* system_operations[] = {"_is_a",         "_non_existent",
                                              "_interface",    "_repository_id",
                                              "_component"};
 
+// The server could not take the call.
+bool is_overload(const CORBA::SystemException& x)
+{
+  static constexpr const char* names[] = {"NO_RESOURCES", "NO_MEMORY",
+                                          "IMP_LIMIT", "TRANSIENT"};
+  return std::any_of(std::begin(names), std::end(names), [&](auto name) {
+    return !strcmp(name, x._name());
+  });
+}
+
 } // namespace
 
 bool is_trouble(const CORBA::SystemException& x)
@@ -36,16 +46,13 @@ void Failure::set(folb_outcome o, const CORBA::SystemException& x)
   set(o, kinds[kind_of(x)], x.minor(), x.completed());
 }
 
-namespace {
-
+// _get_ and _set_ of attributes are most of those that begin so.
 bool is_system_operation(const char* op)
 {
-  return op[0] == '_' &&
+  return op[0] == '_' && op[1] != 'g' && op[1] != 's' &&
          std::any_of(std::begin(system_operations), std::end(system_operations),
                      [op](const char* name) { return !strcmp(op, name); });
 }
-
-} // namespace
 
 bool Identity::resendable(omniCallDescriptor& call) const
 {
@@ -164,7 +171,9 @@ Identity::system_exception(Invocation& invocation, EngineCall& fc,
   }
   invocation.leave(folb_left_by(FOLB_REACHED_END,
                                 folb_completion(x.completed()), false));
-  if (is_trouble(x))
+  if (is_overload(x))
+    fc.refused(invocation.now);
+  else if (is_trouble(x))
     fc.erred(invocation.now);
   else
     fc.succeeded(invocation.now);

@@ -54,6 +54,8 @@ folb_reached reached(const omni::GIOP_C& giop);
 // Whether a system exception in a reply tells of trouble in the server, rather
 // than of the request.
 bool is_trouble(const CORBA::SystemException& x);
+// One that every object has: _is_a, _non_existent and the like.
+bool is_system_operation(const char* op);
 
 // One call of the application, all its attempts and forwards.
 struct Invocation {

@@ -73,6 +73,11 @@ class EngineCall : public folb_call {
     open_ = false;
     folb_call_erred(this, now);
   }
+  void refused(uint64_t now)
+  {
+    open_ = false;
+    folb_call_refused(this, now);
+  }
   folb_action failed(folb_outcome outcome, uint64_t now)
   {
     const folb_action action = folb_call_failed(this, outcome, now);

@@ -327,7 +327,8 @@ FOLB_API enum folb_managed folb_ref_settle(struct folb_ref *ref);
 
 /* ---- one invocation ---------------------------------------------------- */
 
-#define FOLB_CALL_LOCATE     0x1u /* LocateRequest: takes no turn            */
+#define FOLB_CALL_LOCATE     0x1u /* LocateRequest, _is_a and the like: takes
+                                     no turn, goes where the next one would  */
 #define FOLB_CALL_IDEMPOTENT 0x2u /* may be re-sent after MAYBE or YES       */
 #define FOLB_CALL_RESEND_ALL 0x4u /* at every candidate, not only once       */
 #define FOLB_CALL_AGAIN      0x8u /* dispatched again by an exception
@@ -354,6 +355,7 @@ struct folb_call {
   uint32_t              slept_ms;
   uint32_t              last_sleep_ms;
   struct folb_endpoint *from;  /* the context's one, once it was left        */
+  struct folb_endpoint *silent; /* whose host did not answer, the last one   */
   uintptr_t             tried[FOLB_TRIED_INLINE]; /* endpoints and marks     */
   uintptr_t            *more;  /* those beyond the inline ones               */
   uint64_t              begun_us; /* of a timed attempt                      */
@@ -382,6 +384,10 @@ FOLB_API void folb_call_connected(struct folb_call *call);
 /* As folb_call_succeeded(), when the reply was a system exception that tells
  * of trouble in the server: it counts as a slow answer, not as a failure. */
 FOLB_API void folb_call_erred(struct folb_call *call, uint64_t now_ms);
+/* As folb_call_erred(), when that exception says that the server could not take
+ * the call (TRANSIENT, NO_RESOURCES, NO_MEMORY, IMP_LIMIT): folbOutlier counts
+ * it. */
+FOLB_API void folb_call_refused(struct folb_call *call, uint64_t now_ms);
 /* Does to the endpoint what the outcome does, if that is an ejection, before
  * the connection is given back: whoever waits for one leaves.  May be called
  * ahead of folb_call_failed() with the same outcome, which then does not do it
@@ -431,6 +437,10 @@ FOLB_API uint64_t folb_call_wait_until(const struct folb_call *call,
  * where it was. */
 FOLB_API bool folb_call_move(struct folb_call *call, struct folb_endpoint *ep,
                              uint64_t now_ms);
+
+/* Ahead of folb_call_failed(), for a connect that was not refused but timed
+ * out, or for want of a route: endpoints of other hosts are tried first. */
+FOLB_API void folb_call_silent(struct folb_call *call);
 
 /* How long the connect of the current attempt may take, and what its end by
  * that limit means. */

@@ -128,7 +128,8 @@ TEST_F(CallTest, ResentOnceAnInvocation)
   host_.Advance(1000000);
   EXPECT_EQ("AB!", Invoke(Open("A"), lost, FOLB_CALL_IDEMPOTENT));
   host_.Advance(1000000);
-  EXPECT_EQ("ABC!", Invoke(Open("A"), lost,
+  // A and B return: the second of them is tried after C.
+  EXPECT_EQ("ACB!", Invoke(Open("A"), lost,
                            FOLB_CALL_IDEMPOTENT | FOLB_CALL_RESEND_ALL |
                                FOLB_CALL_LOCATE));
 }
@@ -306,9 +307,8 @@ TEST_F(CallTest, Caps)
     EXPECT_EQ(c.outcome, cap.timed_out)
         << (c.connect ? c.connect : "-") << " " << c.app << " " << c.left << " "
         << c.last;
-    EXPECT_EQ(c.by_app, cap.app)
-        << (c.connect ? c.connect : "-") << " " << c.app << " " << c.left << " "
-        << c.last;
+    EXPECT_EQ(c.by_app, cap.app) << (c.connect ? c.connect : "-") << " "
+                                 << c.app << " " << c.left << " " << c.last;
     folb_call_abandon(&call);
   }
 }

@@ -81,8 +81,52 @@ TEST(HealthTest, UsableFromTheEndOnUntilATrialBegins)
   (void)folb_health_eject(&health, 5000, 5000, kEven, 0);
   EXPECT_FALSE(folb_health_usable(&health, 4999));
   EXPECT_TRUE(folb_health_usable(&health, 5000));
-  health.trial = true;
+  folb_health_try(&health, 5000, 5000);
   EXPECT_FALSE(folb_health_usable(&health, 5000));
+  EXPECT_FALSE(folb_health_usable(&health, 9999));
+  EXPECT_TRUE(folb_health_usable(&health, 10000)) << "it has no result";
+}
+
+TEST(HealthTest, ATrialBeforeItsTimeLeavesTheEjectionAsItWas)
+{
+  folb_health health = {};
+  folb_health_revive(&health, 100);
+  EXPECT_TRUE(folb_health_usable(&health, 100)) << "nothing to revive";
+  (void)folb_health_eject(&health, 5000, 80000, kEven, 0);
+  folb_health_revive(&health, 1000);
+  EXPECT_TRUE(folb_health_usable(&health, 1000));
+  folb_health_try(&health, 5000, 1000);
+  EXPECT_EQ(0u, folb_health_eject(&health, 5000, 80000, kEven, 1500));
+  EXPECT_EQ(5000u, health.until_ms);
+  EXPECT_EQ(1u, health.level);
+  EXPECT_FALSE(folb_health_usable(&health, 4999));
+  EXPECT_TRUE(folb_health_usable(&health, 5000));
+  EXPECT_EQ(10000u, folb_health_eject(&health, 5000, 80000, kEven, 5000));
+  // Short ejections wait no longer than they are.
+  (void)folb_health_restore(&health, 6000);
+  (void)folb_health_eject(&health, 100, 100, kEven, 10000);
+  folb_health_revive(&health, 10010);
+  EXPECT_EQ(0u, folb_health_eject(&health, 100, 100, kEven, 20000));
+  EXPECT_EQ(20100u, health.until_ms);
+  // One that is over has its trial in its own time.
+  folb_health_revive(&health, 20200);
+  EXPECT_EQ(100u, folb_health_eject(&health, 100, 100, kEven, 20200));
+}
+
+TEST(HealthTest, ProbesBackOffAsEjectionsDo)
+{
+  folb_health health = {};
+  EXPECT_EQ(300u, folb_health_probe_ms(&health, 300, 5000, 40000));
+  for (const uint64_t ms : {300u, 600u, 1200u, 2400u, 2400u, 2400u}) {
+    (void)folb_health_eject(&health, 5000, 40000, kEven, 0);
+    EXPECT_EQ(ms, folb_health_probe_ms(&health, 300, 5000, 40000));
+  }
+  for (int i = 0; i < 100; ++i)
+    (void)folb_health_eject(&health, 1, 86400000, kEven, 0);
+  EXPECT_LE(folb_health_probe_ms(&health, 86400000, 1, 86400000),
+            uint64_t(86400000) * 86400000);
+  (void)folb_health_restore(&health, 0);
+  EXPECT_EQ(300u, folb_health_probe_ms(&health, 300, 5000, 40000));
 }
 
 TEST(HealthTest, WhichFailuresCount)
@@ -239,8 +283,8 @@ TEST_F(EjectionTest, TheFirstSuccessAfterATotalOutageGivesEachATrial)
   EXPECT_EQ("UTTT", States("ABCD"));
   EXPECT_EQ("B", Invoke(Open("B")));
   EXPECT_EQ("CA", Invoke(Open("C"), Down("C")).substr(0, 1) + "A");
-  // Its doubling was kept: the second in a row.
-  EXPECT_EQ(host_.now() + 10000, Stat('C').ejected_until_ms);
+  // That trial was not due: it is out for as long as it was.
+  EXPECT_EQ(host_.now() - 100 + 5000, Stat('C').ejected_until_ms);
 }
 
 TEST_F(EjectionTest, ASuccessWhileOneWasUsableEndsNothingElse)

@@ -145,6 +145,104 @@ TEST_F(OutlierTest, AllEjectedAreAllTriedAndThatIsCounted)
     EXPECT_EQ(1u, Stat(letter).panics) << letter;
 }
 
+// ---- answers by which the server refuses to work
+
+TEST_F(OutlierTest, RefusalsCountAndOtherErrorsDoNot)
+{
+  for (const bool refused : {true, false}) {
+    Make("ordered", "A,B", {{"folbOutlier", "3"}});
+    Ref ref = Open("A");
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ("U", States("A")) << i;
+      folb_call call;
+      ASSERT_EQ(FOLB_OK, Begin(&call, ref));
+      (refused ? folb_call_refused : folb_call_erred)(&call, host_.now());
+    }
+    EXPECT_EQ(refused ? "E" : "U", States("A"));
+    EXPECT_EQ(0u, Stat('A').outstanding);
+    EXPECT_EQ(3u, Stat('A').successes) << "they were answered";
+    if (!refused)
+      continue;
+    EXPECT_EQ("B", Invoke(ref));
+    // Its trial is refused too, then one is not.
+    host_.Advance(6001);
+    Ref       again = Open("A");
+    folb_call call;
+    ASSERT_EQ(FOLB_OK, Begin(&call, again));
+    ASSERT_EQ('A', Letter(call.endpoint));
+    folb_call_refused(&call, host_.now());
+    EXPECT_EQ("E", States("A"));
+    EXPECT_EQ(2u, Stat('A').ejections);
+    host_.Advance(12001);
+    EXPECT_EQ("A", Invoke(Open("A")));
+    EXPECT_EQ("U", States("A"));
+  }
+}
+
+TEST_F(OutlierTest, RefusalsAndLossesMakeOneRow)
+{
+  Make("ordered", "A,B", {{"folbOutlier", "3"}});
+  Ref ref = Open("A");
+  for (const char *succeeds : {"between", ""}) {
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ("U", States("A"));
+      folb_call call;
+      ASSERT_EQ(FOLB_OK, Begin(&call, ref));
+      if (i == 1)
+        (void)folb_call_failed(&call, FOLB_OUTCOME_DEADLINE_REPLY, host_.now());
+      else
+        folb_call_refused(&call, host_.now());
+      if (i == 1 && *succeeds != 0) {
+        EXPECT_EQ("A", Invoke(ref));
+      }
+    }
+    EXPECT_EQ(*succeeds != 0 ? "U" : "E", States("A"));
+    if (*succeeds != 0) {
+      EXPECT_EQ("A", Invoke(ref));
+    }
+  }
+}
+
+// It fails at once, so it looks idle: not for long.
+TEST_F(OutlierTest, WhatFailsFastDoesNotAttractCalls)
+{
+  Make("least-request", "A,B,C");
+  Ref                      ref = Open("A");
+  std::vector<folb_call>   busy(6);
+  int                      at_a = 0;
+  for (int i = 0; i < 600; ++i) {
+    folb_call call;
+    ASSERT_EQ(FOLB_OK, Begin(&call, ref));
+    if (Letter(call.endpoint) == 'A') {
+      ++at_a;
+      folb_call_refused(&call, host_.now());
+      continue;
+    }
+    // The others take their time.
+    folb_call &slot = busy[size_t(i) % busy.size()];
+    if (slot.ref != nullptr)
+      folb_call_succeeded(&slot, host_.now());
+    slot = call;
+  }
+  for (folb_call &call : busy)
+    if (call.ref != nullptr)
+      folb_call_succeeded(&call, host_.now());
+  EXPECT_EQ(5, at_a);
+  EXPECT_EQ("EUU", States("ABC"));
+}
+
+TEST_F(OutlierTest, TheOnlyOneIsNotEjectedForRefusals)
+{
+  Make("ordered", "A", {{"folbOutlier", "2"}});
+  Ref ref = Open("A");
+  for (int i = 0; i < 6; ++i) {
+    folb_call call;
+    ASSERT_EQ(FOLB_OK, Begin(&call, ref));
+    folb_call_refused(&call, host_.now());
+  }
+  EXPECT_EQ("U", States("A"));
+}
+
 // ---- v~
 
 TEST_F(OutlierTest, ABalancerIsNeverEjected)

@@ -98,19 +98,46 @@ TEST(TwoChoicesTest, EveryDrawnNumberGivesAMember)
 
 TEST_F(LoadTest, OfTwoMembersTheIdleOneIsAlwaysTaken)
 {
-  for (const char *name : {"least-request", "peak-ewma"})
-    for (const char *members : {"A,B", "A*1,B*65535"}) {
-      Make(name, members);
-      Ref ref = Open("A");
-      // With one call at each the next one would tell if one were drawn twice.
-      const std::string first = OpenCalls(ref, 1);
-      for (int i = 0; i < 100; ++i) {
-        const std::string other = OpenCalls(ref, 1);
-        EXPECT_NE(first, other) << name << " " << members;
-        EndCalls(other);
-      }
-      EndCalls("AB");
+  for (const char *name : {"least-request", "peak-ewma"}) {
+    Make(name, "A,B");
+    Ref ref = Open("A");
+    // With one call at each the next one would tell if one were drawn twice.
+    const std::string first = OpenCalls(ref, 1);
+    for (int i = 0; i < 100; ++i) {
+      const std::string other = OpenCalls(ref, 1);
+      EXPECT_NE(first, other) << name;
+      EndCalls(other);
     }
+    EndCalls("AB");
+  }
+}
+
+TEST_F(LoadTest, UpToEightMembersAreAllLookedAt)
+{
+  for (const char *name : {"least-request", "peak-ewma"}) {
+    Make(name, "A,B,C,D,E,F,G,H");
+    Ref ref = Open("A");
+    (void)Timed(50, ref, "", 0);
+    for (int i = 0; i < 50; ++i) {
+      EXPECT_EQ("ABCDEFGH", Sorted(OpenCalls(ref, 8))) << name;
+      EndCalls("ABCDEFGH");
+    }
+  }
+}
+
+TEST_F(LoadTest, EqualsAreTakenAtRandom)
+{
+  for (const char *name : {"least-request", "peak-ewma"}) {
+    Make(name, "A,B,C");
+    Ref         ref = Open("A");
+    std::string all;
+    for (int i = 0; i < 3000; ++i) {
+      all += OpenCalls(ref, 3).back(); // two are left, one, none
+      EndCalls("ABC");
+    }
+    for (char letter : {'A', 'B', 'C'})
+      EXPECT_NEAR(1 / 3.0, Share(all, letter), 0.05) << name;
+  }
 }
 
 // ---- least-request ----------------------------------------------------------
@@ -164,6 +191,39 @@ TEST_F(LoadTest, LeastRequestEvensOutWhatIsOutstandingPerWeight)
   const std::string next = OpenCalls(ref, 200);
   EXPECT_GT(Share(next, 'C'), 0.7);
   EndCalls("ABC");
+}
+
+// However few calls are in progress: the call that is placed counts.
+TEST_F(LoadTest, LeastRequestGivesASmallMemberItsShare)
+{
+  struct Case {
+    const char *members;
+    double      share; // of B
+  };
+  for (const Case &c : std::vector<Case>{{"A*100,B*1", 1 / 101.0},
+                                         {"A*90,B*10", 10 / 100.0},
+                                         {"A*100,B*1,C*100", 1 / 201.0},
+                                         {"A*65535,B*1", 1 / 65536.0}})
+    for (const size_t in_progress : {1u, 2u, 4u, 8u, 64u, 600u}) {
+      Make("least-request", c.members);
+      Ref                    ref = Open("A");
+      std::vector<folb_call> calls(in_progress);
+      int                    b = 0;
+      const int              n = 20000;
+      // All are as fast: the oldest ends, the next one begins.
+      for (int i = 0; i < n; ++i) {
+        folb_call &call = calls[size_t(i) % in_progress];
+        if (size_t(i) >= in_progress)
+          folb_call_succeeded(&call, host_.now());
+        ASSERT_EQ(FOLB_OK, Begin(&call, ref));
+        b += Letter(call.endpoint) == 'B';
+      }
+      for (folb_call &call : calls)
+        folb_call_succeeded(&call, host_.now());
+      // Where one call there is more than its due it waits for the next.
+      EXPECT_NEAR(c.share, double(b) / n, 0.45 * c.share + 0.003)
+          << c.members << " " << in_progress;
+    }
 }
 
 TEST_F(LoadTest, LeastRequestFailuresAreOutstandingNoLonger)
@@ -350,9 +410,9 @@ TEST_F(LoadTest, EwmaWhatReturnsGetsItsTrialAndItsShareAtOnce)
       continue;
     }
     host_.Advance(1500);
-    ASSERT_EQ(FOLB_ACTION_NEXT,
-              folb_call_failed(&call, FOLB_OUTCOME_CONNECT_FAILED,
-                               host_.now()));
+    ASSERT_EQ(
+        FOLB_ACTION_NEXT,
+        folb_call_failed(&call, FOLB_OUTCOME_CONNECT_FAILED, host_.now()));
     folb_call_succeeded(&call, host_.now());
   }
   host_.Advance(6001);

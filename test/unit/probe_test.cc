@@ -130,7 +130,10 @@ TEST_F(ProbeTest, AFailureProlongsOnceItsTimeIsOver)
   EXPECT_EQ(host_.now() + 10000, Stat('A').ejected_until_ms);
   EXPECT_EQ(2u, Stat('A').ejections);
   EXPECT_NE(std::string::npos, host_.TakeLog().find("probe failed"));
-  host_.Advance(300);
+  // Twice as long between the probes too.
+  host_.Advance(599);
+  EXPECT_EQ("", Probe(FOLB_PROBE_ALIVE));
+  host_.Advance(1);
   EXPECT_EQ("A", Probe(FOLB_PROBE_ALIVE));
   EXPECT_EQ("UU", States("AB"));
 }
@@ -225,7 +228,7 @@ TEST_F(ProbeTest, WhatCameInBetweenStands)
   (void)Invoke(OpenFixed("A"), Down("A"));
   folb_probe_end(ep, FOLB_PROBE_ALIVE, host_.now());
   EXPECT_EQ("EU", States("AB"));
-  host_.Advance(300);
+  host_.Advance(600);
   EXPECT_EQ("A", Probe(FOLB_PROBE_ALIVE));
 }
 
@@ -274,6 +277,62 @@ TEST_F(ProbeTest, AForkEndsThoseUnderWay)
   EXPECT_EQ("UU", States("XY"));
   ref.reset(); // nothing keeps what the parent's probe had pinned
   EXPECT_EQ(0u, Stats().size());
+}
+
+// Not all at the same moment, of all processes that saw the same outage.
+TEST_F(ProbeTest, TheTimeBetweenThemIsJittered)
+{
+  host_.FixRandom(0); // 20 % less
+  MakeProbed("ordered", "A,B");
+  (void)Invoke(Open("A"), Down("A"));
+  EXPECT_EQ(nullptr, Due());
+  EXPECT_EQ(host_.now() + 240, next_);
+  host_.FixRandom(400); // 20 % more
+  host_.Advance(240);
+  EXPECT_EQ("A", Probe(FOLB_PROBE_DEAD));
+  EXPECT_EQ(nullptr, Due());
+  EXPECT_EQ(host_.now() + 360, next_);
+}
+
+// Of a thousand dead ones, all due at once and again and again.
+TEST_F(ProbeTest, AHundredASecondAtMost)
+{
+  std::string text;
+  for (int i = 0; i < 1000; ++i)
+    text += (i == 0 ? "" : ",") + std::string("10.1.") +
+            std::to_string(i / 250) + "." + std::to_string(1 + i % 250) + ":1";
+  Make("ordered", text, {{"folbProbeInterval", "100"}});
+  for (int i = 0; i < 1000; ++i) {
+    Ref ref;
+    ASSERT_EQ(FOLB_OK,
+              NewRef({"10.1." + std::to_string(i / 250) + "." +
+                      std::to_string(1 + i % 250) + ":1"},
+                     &ref, FOLB_ORIGIN_FRESH, nullptr, nullptr, true));
+    folb_call call;
+    ASSERT_EQ(FOLB_OK, Begin(&call, ref));
+    ASSERT_EQ(FOLB_ACTION_RAISE,
+              folb_call_failed(&call, FOLB_OUTCOME_CONNECT_FAILED,
+                               host_.now()));
+  }
+  std::vector<uint64_t> sent;
+  host_.Advance(200);
+  const uint64_t                 end = host_.now() + 15000;
+  std::map<folb_endpoint *, int> of;
+  while (host_.now() < end) {
+    folb_endpoint *ep = Due();
+    if (ep == nullptr) {
+      ASSERT_GT(next_, host_.now()) << "nobody is to spin";
+      host_.Advance(next_ - host_.now());
+      continue;
+    }
+    sent.push_back(host_.now());
+    ++of[ep];
+    folb_probe_end(ep, FOLB_PROBE_DEAD, host_.now());
+  }
+  for (size_t i = 100; i < sent.size(); ++i)
+    ASSERT_GE(sent[i] - sent[i - 100], 1000u) << i;
+  EXPECT_GT(sent.size(), 15u * 80u) << "but not much less";
+  EXPECT_EQ(1000u, of.size()) << "everybody's turn comes";
 }
 
 } // namespace
