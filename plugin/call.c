@@ -270,6 +270,24 @@ static void success_health_locked(struct folb_call *call, uint64_t now_ms,
   folb_trial_end_locked(call);
 }
 
+/* A locate is the first half of an application's call: what it has paid for a
+ * dead endpoint the second half does not pay again.  The turns expire, so that
+ * the thread's next call comes by where it is chosen. */
+static void locate_settle_locked(const struct folb_call *call, uint64_t now_ms)
+{
+  struct folb_turns *turns;
+
+  if ((call->flags & FOLB_CALL_LOCATE) == 0 ||
+      (call->state & FOLB_ST_UNREACHED) == 0 || call->ref->fixed ||
+      !folb_ref_balances(call->ref))
+    return;
+  turns = folb_turns_locked(call->ref->cluster, now_ms);
+  if (turns != NULL) {
+    turns->wary   = true;
+    turns->expiry = 0;
+  }
+}
+
 static __attribute__((noinline)) void success_slow(struct folb_call *call,
                                                    uint64_t          now_ms)
 {
@@ -281,6 +299,7 @@ static __attribute__((noinline)) void success_slow(struct folb_call *call,
   folb_outbox_init(&out, engine);
   folb_lock(engine);
   success_health_locked(call, now_ms, &out);
+  locate_settle_locked(call, now_ms);
   if (ref->fixed) {
     uint32_t i;
 

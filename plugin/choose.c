@@ -316,6 +316,10 @@ by_turn(struct folb_call *call, struct folb_snapshot *tier, uint64_t now_ms)
   /* First, for it uses the scratch too. */
   if (folb_ref_balances(call->ref))
     turns = folb_turns_locked(cluster, now_ms);
+  if (turns != NULL && (call->flags & FOLB_CALL_LOCATE) == 0 && turns->wary) {
+    turns->wary = false;
+    call->state |= FOLB_ST_UNREACHED;
+  }
   in.candidates = candidates_locked(call, tier, now_ms, &in.n_candidates);
   if (in.n_candidates == 0)
     return NULL;

@@ -121,6 +121,7 @@ struct folb_turns {
   uint64_t          clock_us; /* with FOLB_POLICY_USES_LATENCY, read   */
   uint64_t          clock_ms; /* in this millisecond                   */
   uint32_t          readings; /* of it                                 */
+  bool              wary;   /* the thread's last locate met a dead one */
   struct folb_place place;  /* in the tier; below cycle with sequence  */
   struct folb_place other;  /* in the other tier                       */
   uint32_t         *room;

@@ -216,7 +216,10 @@ TEST_F(Contexts, ReceivedUnderPerRequest_IsBalanced)
   Client  client(dir_, Config("per-request", cluster.Endpoints()));
   client.Open(cluster.Ior());
   client.Ask("make 0 2");
-  EXPECT_EQ("A=10 B=10 C=10", client.Call("1", "whoami", 30).text);
+  // Whole cycles but for the first and the last one.
+  const Calls calls = client.Call("1", "whoami", 30);
+  for (const char *name : {"A", "B", "C"})
+    EXPECT_NEAR(10, double(calls.Of(name)), 1) << calls.text;
 }
 
 TEST_F(Contexts, ReceivedNamingAnotherMember_AContextOfItsOwnThere)

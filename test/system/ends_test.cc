@@ -383,6 +383,9 @@ TEST_F(OtherEnds, AShutdownMeanwhile)
            Has(StatsOf(client, dead.Address()), "attempts=1 ");
   }));
   client.Begin("destroy keep");
+  ASSERT_TRUE(Eventually([&] {
+    return Has(StatsOf(client, e.Address()), "outstanding=1 ");
+  })) << "who waits for the connection is told of the shutdown";
   // As with plain omniORB the shutdown waits for a reply that is under way.
   e.CloseIdle(false);
   const std::string lost = client.Join().text;

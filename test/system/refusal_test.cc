@@ -255,7 +255,8 @@ TEST_F(Refusals, WithInterleavedCalls)
   for (const bool servant : {false, true}) {
     FakeServer bad(servant ? When(NonExistent(false), Discards()) : Discards());
     Begin(bad,
-          {"ORBoneCallPerConnection=0", "ORBmaxGIOPConnectionPerServer=1"});
+          {"ORBoneCallPerConnection=0", "ORBmaxGIOPConnectionPerServer=1",
+           "ORBfolbOutlier=off"});
     client_->Open(bad.IorOf(kFakeKey));
     const Calls calls = client_->Call("0", "whoami", 5, 8);
     EXPECT_EQ(servant ? 40 : 0, calls.Errors()) << calls.text;

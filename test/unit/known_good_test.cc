@@ -55,6 +55,28 @@ TEST_F(KnownGoodTest, OneReturningEndpointAnInvocation)
   }
 }
 
+// A reference's first call is two: where its object is, and the request.
+TEST_F(KnownGoodTest, ALocateAndTheRequestAfterItPayOnce)
+{
+  for (const char *policy : {"per-request", "per-request-weighted",
+                             "least-request", "peak-ewma"}) {
+    Make(policy, "A,B,C,D,E,F,G");
+    Succeed('G');
+    const Fails holes = Down("ABCDEF");
+    size_t      paid  = 0;
+    for (int i = 0; i < 100; ++i) {
+      const std::string locate = Invoke(Open("A"), holes, FOLB_CALL_LOCATE);
+      const std::string call   = Invoke(Open("A"), holes);
+      EXPECT_GE(3u, (locate + call).size()) << policy << locate << call;
+      paid += (locate + call).size() == 3;
+      // Once: the next one has its turn.
+      const std::string next = Invoke(Open("A"), holes);
+      paid += next.size() == 2;
+    }
+    EXPECT_EQ(6u, paid) << policy;
+  }
+}
+
 // What returns besides is tried last, not never.
 TEST_F(KnownGoodTest, TheOthersThatReturnAreTheLastResort)
 {
