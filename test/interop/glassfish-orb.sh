@@ -21,7 +21,7 @@ for version in 5.0.0 4.2.5; do
   need_glassfish $version
   ports_scenarios $version
   cluster_scenarios $version
-  refusals_scenarios glassfish_start
+  refusals_scenarios glassfish_start glassfish "$version "
 done
 odd_scenarios
 finish

@@ -44,6 +44,6 @@ suite jacorb
 need_java
 need_jacorb
 replicas_scenarios jacorb
-refusals_scenarios replica_start
+refusals_scenarios replica_start jacorb
 scenario "alternate addresses" jacorb_alternates
 finish

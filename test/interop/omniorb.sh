@@ -12,5 +12,5 @@ omniorb_start() {
 }
 
 suite omniorb
-refusals_scenarios omniorb_start
+refusals_scenarios omniorb_start omniorb
 finish

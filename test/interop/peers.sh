@@ -57,14 +57,16 @@ need_yoko() {
   java_classes yoko idlj Control EchoServant WireLog Options PeerServer \
     NoRmiUtil
 }
-# jacorb_server NAME PORT CONTROL [ALTERNATES]: host:port,host:port
+# jacorb_server NAME PORT CONTROL [ALTERNATES]: host:port,host:port.  Replicas
+# have one implementation name; with $implname it has another.
 jacorb_server() {
   local dir=$cache/jacorb orb=org.jacorb.orb.ORB
   start "$1" "${jvm[@]}" -cp "$dir/classes:$dir/lib/*" PeerServer name="$1" \
     control="$3" ior="$work/$1" prop:org.omg.CORBA.ORBClass=$orb \
     prop:org.omg.CORBA.ORBSingletonClass=${orb}Singleton \
-    prop:jacorb.implname=EchoCluster prop:OAIAddr=127.0.0.1 \
-    prop:OAPort="$2" prop:jacorb.log.default.verbosity=1 \
+    prop:jacorb.implname="${implname:-EchoCluster}" prop:OAIAddr=127.0.0.1 \
+    prop:OAPort="$2" prop:jacorb.connection.client.pending_reply_timeout=3000 \
+    prop:jacorb.log.default.verbosity=1 \
     ${4:+prop:jacorb.iiop.alternate_addresses="$4"}
 }
 # yoko_server NAME PORT CONTROL [HOSTS [--multi-profile]]: host,host
@@ -75,7 +77,8 @@ yoko_server() {
     -cp "$dir/classes:$dir/lib/*" PeerServer name="$1" control="$3" \
     ior="$work/$1" prop:org.omg.CORBA.ORBClass=$orb \
     prop:org.omg.CORBA.ORBSingletonClass=${orb}Singleton \
-    prop:yoko.orb.noIMR=true "prop:yoko.orb.oa.endpoint=$endpoint${5:+ $5}"
+    prop:yoko.orb.noIMR=true prop:yoko.orb.policy.timeout=3000 \
+    "prop:yoko.orb.oa.endpoint=$endpoint${5:+ $5}"
 }
 
 # relay NAME CONTROL TARGET PORT_NAME=PORT...: see python/relay.py

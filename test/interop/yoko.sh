@@ -33,7 +33,7 @@ suite yoko
 need_java
 need_yoko
 replicas_scenarios yoko
-refusals_scenarios replica_start
+refusals_scenarios replica_start yoko
 scenario "alternate addresses" yoko_dead_first
 scenario "several profiles" yoko_dead_first --multi-profile
 finish

@@ -23,6 +23,8 @@
 
 namespace {
 
+constexpr CORBA::ULong nested_timeout_ms = 3000;
+
 class Echo : public POA_interop::Echo {
 public:
   explicit Echo(std::string n) : name(std::move(n)) {}
@@ -107,19 +109,22 @@ std::string Obey(const std::string &command, const std::string &argument)
     return std::to_string(the_echo->Calls());
   if (command == "discard")
     the_manager->discard_requests(false);
-  else if (command == "activate")
-    the_manager->activate();
+  else if (command == "hold")
+    the_manager->hold_requests(false);
   else if (command == "deactivate")
     the_manager->deactivate(false, false);
   else if (command == "destroy-object")
     the_poa->deactivate_object(PortableServer::ObjectId_var(
         PortableServer::string_to_ObjectId("OID1")));
   else if (command == "destroy-adapter")
-    the_poa->destroy(true, false);
+    the_poa->destroy(true, true);
   else if (command == "fault")
     the_echo->Raise(argument);
+  else if (command == "nest" && argument == "off")
+    the_echo->Nest(interop::Echo::_nil());
   else if (command == "nest") {
     const CORBA::Object_var o = the_orb->string_to_object(argument.c_str());
+    omniORB::setClientCallTimeout(o, nested_timeout_ms);
     the_echo->Nest(interop::Echo_var(interop::Echo::_unchecked_narrow(o)));
   } else
     return "unknown command";

@@ -107,7 +107,8 @@ public final class GfServer implements ORBConfigurator {
     // ior, label: of a reference as it is today
     // suspend, resume: of the reference factories; discard, hold, activate,
     // deactivate: of the plain POAs, of which the persistent one and its object
-    // can be destroyed; shutdown: orderly; halt: at once
+    // can be destroyed, as the factory of the references can; shutdown:
+    // orderly; halt: at once
     private static String control(String command, String argument)
             throws Exception {
         switch (command) {
@@ -136,8 +137,11 @@ public final class GfServer implements ORBConfigurator {
             case "destroy-object":
                 plain.deactivate_object("OIDP".getBytes());
                 return "ok";
+            case "destroy-factory":
+                factory.destroy();
+                return "ok";
             case "destroy-adapter":
-                plain.destroy(true, false);
+                plain.destroy(true, true);
                 return "ok";
             case "shutdown":
                 Options.later(() -> {
@@ -174,6 +178,10 @@ public final class GfServer implements ORBConfigurator {
         p.put(ORBConstants.PERSISTENT_SERVER_PORT_PROPERTY,
               options.get("port"));
         p.put(ORBConstants.SERVER_HOST_PROPERTY, "127.0.0.1");
+        // Of its own calls: by default it tries for a minute.
+        p.put(ORBConstants.TRANSPORT_TCP_CONNECT_TIMEOUTS_PROPERTY,
+              "100:500:100:500");
+        p.put(ORBConstants.WAIT_FOR_RESPONSE_TIMEOUT, "3000");
         p.put(ORBConstants.RFM_PROPERTY, "");
         p.put(ORBConstants.APPSERVER_MODE, "true");
         p.put(ORBConstants.REGISTER_MBEANS, "false");

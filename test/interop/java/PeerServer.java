@@ -39,7 +39,7 @@ public final class PeerServer {
                 persistent.deactivate_object("OID1".getBytes());
                 return "ok";
             case "destroy-adapter":
-                persistent.destroy(true, false);
+                persistent.destroy(true, true);
                 return "ok";
             case "shutdown":
                 Options.later(() -> {
