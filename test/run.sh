@@ -134,7 +134,8 @@ if [ $by_hand = yes ]; then
   # Stress tests have time limits that no sanitizer can keep.
   tests asan -L 'system|fuzz' -LE stress
   tests tsan -L system -LE stress
-  sums interop sh test/interop/run.sh glassfish-orb agent jacorb yoko payara
+  sums interop sh test/interop/run.sh glassfish-orb agent jacorb yoko omniorb \
+    payara
   check clang-tidy-shim run_clang_tidy shim/*.cc
   check without-plugin sh test/without_plugin.sh
   check coverage sh test/coverage.sh
