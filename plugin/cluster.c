@@ -204,7 +204,7 @@ struct folb_cluster *folb_implicit_locked(struct folb_engine          *engine,
 
 void folb_implicit_hold_locked(struct folb_cluster *cluster)
 {
-  if (cluster != NULL && cluster->implicit)
+  if (cluster->implicit)
     cluster->uses++;
 }
 

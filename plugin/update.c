@@ -45,9 +45,6 @@ enum folb_status folb_update_read(const uint8_t *data, size_t len,
                           FOLB_CONTEXT_UPDATE, folb_quote(id).text);
   out->type_id = cdr_get_string(&r, &out->type_id_len);
   n            = cdr_get_ulong(&r);
-  /* A profile takes 8 octets at least. */
-  if (r.ok && n > (r.len - r.pos) / 8 + 1)
-    r.ok = false;
   for (; n > 0 && r.ok; --n) {
     uint32_t       tag = cdr_get_ulong(&r);
     uint32_t       octets;
