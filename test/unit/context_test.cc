@@ -244,6 +244,37 @@ TEST_F(ContextTest, ImplicitClusterIsSharedAndEndsWithItsReferences)
   EXPECT_EQ("", order);
 }
 
+TEST_F(ContextTest, ImplicitClustersOfManyProcessesGoRoundInAllOrders)
+{
+  for (const char *policy : {"ic-based", "per-request"}) {
+    std::set<std::string> rounds;
+    for (int i = 0; i < 60; ++i) {
+      Make(policy, "");
+      std::vector<Ref> refs;
+      std::string      round;
+      for (int k = 0; k < 3; ++k) {
+        refs.push_back(Open("ABC"));
+        round += Invoke(refs[policy[0] == 'i' ? refs.size() - 1 : 0]);
+      }
+      EXPECT_EQ("ABC", Sorted(round));
+      rounds.insert(round);
+    }
+    EXPECT_EQ(6u, rounds.size()) << policy;
+  }
+}
+
+TEST_F(ContextTest, OfWhatAnsweredNobodyKnowsItIsAFreshOne)
+{
+  Make("ordered", "A,B");
+  Ref parent = OpenLoose("B"), ref;
+  EXPECT_EQ("B", Invoke(parent));
+  EXPECT_EQ("BA", Invoke(parent, Down("B")));
+  ASSERT_EQ(FOLB_OK, NewRef(Texts("B"), &ref, FOLB_ORIGIN_REPLY, parent.get()));
+  host_.Advance(1000000);
+  EXPECT_EQ("B", Invoke(ref));
+  EXPECT_EQ("A", Invoke(parent));
+}
+
 TEST_F(ContextTest, UnmatchedReferenceIsOrderedOnceThereIsASource)
 {
   Make("ic-based", "X,Y");

@@ -27,6 +27,13 @@ TEST(HealthTest, DoublesUpToTheMaximum)
   EXPECT_EQ(5000u, folb_health_eject(&health, 5000, 50000, kEven, now));
 }
 
+TEST(HealthTest, NoEjectionIsOverAtOnce)
+{
+  folb_health health = {};
+  EXPECT_EQ(1u, folb_health_eject(&health, 1, 300000, 0, 50));
+  EXPECT_EQ(51u, health.until_ms);
+}
+
 TEST(HealthTest, JitterIsAFifthEachWay)
 {
   EXPECT_EQ(800u, folb_jitter(1000, 0));

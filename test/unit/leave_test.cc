@@ -120,6 +120,26 @@ TEST_F(LeaveTest, ManyRepliesAreOneEvent)
   EXPECT_EQ(1u, Avoided());
 }
 
+TEST_F(LeaveTest, SaidAgainInTheSecondHalfItIsAvoidedForLonger)
+{
+  Make("per-request", "A,B,C");
+  folb_endpoint *a = Endpoint('A');
+  folb_endpoint_leaves(a, host_.now());
+  host_.Advance(499);
+  folb_endpoint_leaves(a, host_.now());
+  EXPECT_EQ(1u, Avoided());
+  host_.Advance(1);
+  folb_endpoint_leaves(a, host_.now());
+  EXPECT_EQ(1u, Avoided());
+  host_.Advance(999);
+  EXPECT_EQ("B:6 C:6", Histogram(Picks(Open("B"), 12)));
+  // And when its time is over, but no call has answered yet.
+  host_.Advance(1);
+  folb_endpoint_leaves(a, host_.now());
+  EXPECT_EQ(1u, Avoided());
+  EXPECT_EQ("B:6 C:6", Histogram(Picks(Open("B"), 12)));
+}
+
 TEST_F(LeaveTest, TheLastOneThatIsLeftGoesOn)
 {
   Make("ic-based", "A,B,C*0");

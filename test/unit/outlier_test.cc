@@ -48,11 +48,18 @@ TEST_F(OutlierTest, ATrialThatFailsAlikeEjectsAgain)
       EXPECT_EQ(round, Stat('A').ejections);
       host_.Advance(60000);
       uint64_t next = 0;
-      if (folb_endpoint *ep =
-              folb_probe_begin(engine_, host_.now(), &next))
+      if (folb_endpoint *ep = folb_probe_begin(engine_, host_.now(), &next))
         folb_probe_end(ep, FOLB_PROBE_ALIVE, host_.now());
     }
   }
+}
+
+// It was not to be tried anywhere else.
+TEST_F(OutlierTest, FailuresOfFixedReferencesDoNotCount)
+{
+  Make("ordered", "A,B", {{"folbOutlier", "3"}});
+  FailAtA(OpenFixed("A"), FOLB_OUTCOME_DEADLINE_REPLY, 6);
+  EXPECT_EQ("UU", States("AB"));
 }
 
 TEST_F(OutlierTest, FiveByDefaultAndOffIsOff)
@@ -207,9 +214,9 @@ TEST_F(OutlierTest, RefusalsAndLossesMakeOneRow)
 TEST_F(OutlierTest, WhatFailsFastDoesNotAttractCalls)
 {
   Make("least-request", "A,B,C");
-  Ref                      ref = Open("A");
-  std::vector<folb_call>   busy(6);
-  int                      at_a = 0;
+  Ref                    ref = Open("A");
+  std::vector<folb_call> busy(6);
+  int                    at_a = 0;
   for (int i = 0; i < 600; ++i) {
     folb_call call;
     ASSERT_EQ(FOLB_OK, Begin(&call, ref));

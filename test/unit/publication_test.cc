@@ -16,9 +16,8 @@ protected:
   std::string Publish(const std::string &label)
   {
     folb_publication *fresh = nullptr;
-    EXPECT_EQ(FOLB_OK,
-              folb_publication_new(engine_, label.c_str(), leaving_, now_,
-                                   &fresh));
+    EXPECT_EQ(FOLB_OK, folb_publication_new(engine_, label.c_str(), leaving_,
+                                            now_, &fresh));
     if (fresh == nullptr)
       return "same";
     folb_publication_free(engine_, now_);
@@ -142,7 +141,7 @@ TEST_F(PublicationTest, FailedAllocations)
 {
   Make("ic-based", "a@A,b@B", {{"folbServer", "a"}});
   EXPECT_EQ(6u, host_.FailEachAlloc([&] {
-    folb_publication *p      = nullptr;
+    folb_publication *p = nullptr;
     const folb_status status =
         folb_publication_new(engine_, "l", false, nullptr, &p);
     EXPECT_EQ(status == FOLB_OK, p != nullptr);
@@ -185,6 +184,11 @@ TEST_F(PublishesTest, EveryPersistentPoaByDefault)
   EXPECT_FALSE(Publishes(Transient("a/b")));
   EXPECT_FALSE(Publishes(""));
   EXPECT_FALSE(Publishes("\xff"));
+  // Names without a character end all the same.
+  EXPECT_TRUE(Publishes(Poa("")));
+  EXPECT_FALSE(Publishes(std::string("\xff\xfe"
+                                     "a\0o",
+                                     5)));
   EXPECT_FALSE(Publishes("\xff"
                          "abc"))
       << "it never ends";

@@ -33,6 +33,18 @@ TEST(TextTest, DropsWhatDoesNotFitAndTellsTheLength)
   EXPECT_EQ(6u, text.len);
 }
 
+TEST(TextTest, WritesNothingBehindItsBuffer)
+{
+  char      buf[] = "................";
+  folb_text text;
+  folb_text_init(&text, buf, 6);
+  folb_text_add(&text, "%d-", 12);
+  folb_text_add(&text, "%s", "abcdefgh");
+  EXPECT_STREQ("12-ab", buf);
+  EXPECT_STREQ("..........", buf + 6);
+  EXPECT_EQ(11u, text.len);
+}
+
 std::string Quote(const std::string &s)
 {
   return folb_quote(folb_slice_of(s.data(), s.size())).text;

@@ -280,6 +280,34 @@ TEST_P(ThreadsEntriesTest, AtOnce)
   EXPECT_NE("?", Invoke(Open("A")));
 }
 
+// References outlive it, and what is released last frees it.
+TEST_P(ThreadsEntriesTest, TheEngineEndsWhileReferencesDo)
+{
+  for (int round = 0; round < 20; ++round) {
+    Make(GetParam(), "");
+    std::vector<Ref> refs(kThreads * 8);
+    for (Ref &ref : refs) {
+      EXPECT_EQ(FOLB_OK, NewRef(Texts("A"), &ref, FOLB_ORIGIN_FRESH, nullptr,
+                                nullptr, false, Members("i1@A,i2@B,C")));
+      (void)Invoke(ref);
+    }
+    std::atomic<int>         arrived{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t)
+      threads.emplace_back([&, t] {
+        for (++arrived; arrived <= kThreads;)
+          std::this_thread::yield();
+        for (int i = 0; i < 8; ++i)
+          refs[static_cast<size_t>(t * 8 + i)].reset();
+      });
+    for (++arrived; arrived <= kThreads;)
+      std::this_thread::yield();
+    End();
+    for (auto &thread : threads)
+      thread.join();
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Policies, ThreadsEntriesTest,
                          ::testing::Values("ordered", "ic-based-weighted",
                                            "per-request-weighted", "peak-ewma"),

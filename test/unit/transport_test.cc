@@ -64,8 +64,8 @@ protected:
     for (;;) {
       const folb_address *a    = folb_endpoint_address(call.endpoint);
       const int           last = std::stoi(std::string(a->host).substr(7));
-      way += static_cast<char>((a->kind == FOLB_KIND_SSL ? 'a' : 'A') + last -
-                               1);
+      way +=
+          static_cast<char>((a->kind == FOLB_KIND_SSL ? 'a' : 'A') + last - 1);
       if (!fails) {
         folb_call_succeeded(&call, host_.now());
         return way;
@@ -87,8 +87,8 @@ protected:
   {
     folb_member_list *list = nullptr;
     const std::string text = Spelled(letters);
-    ASSERT_EQ(FOLB_OK, folb_members_parse(host_.env(), text.data(),
-                                          text.size(), &list, nullptr));
+    ASSERT_EQ(FOLB_OK, folb_members_parse(host_.env(), text.data(), text.size(),
+                                          &list, nullptr));
     ASSERT_EQ(FOLB_OK,
               folb_engine_set_source(engine_, FOLB_SOURCE_ENDPOINTS, list));
     folb_members_free(host_.env(), list);
@@ -97,8 +97,8 @@ protected:
 
 TEST_F(TransportTest, MembersInClearTextAreNoCandidates)
 {
-  for (const char *policy : {"ordered", "ic-based", "per-request",
-                             "least-request", "peak-ewma"}) {
+  for (const char *policy :
+       {"ordered", "ic-based", "per-request", "least-request", "peak-ewma"}) {
     Make(policy, "A,B,C");
     Ref ref = Secure({"A+"});
     for (int i = 0; i < 6; ++i)
@@ -239,6 +239,25 @@ TEST_F(SslPortTest, AListedMemberHasThePortThatServersSay)
   Update(ref, {"A4", "B5", "C6"});
   host_.Advance(1000000);
   EXPECT_EQ("AC", Way(ref)); // B is drained, by whatever way
+}
+
+TEST_F(SslPortTest, OfTwoListsTheFirstThatSaysAPortCounts)
+{
+  constexpr uint16_t kLater = 7;
+  for (const uint16_t said : {uint16_t{0}, uint16_t{5}}) {
+    Make("ordered", "");
+    for (const folb_source source : {FOLB_SOURCE_ENDPOINTS, FOLB_SOURCE_FILE}) {
+      folb_member_list *list = nullptr;
+      const std::string text = Address('A');
+      ASSERT_EQ(FOLB_OK, folb_members_parse(host_.env(), text.data(),
+                                            text.size(), &list, nullptr));
+      list->clusters[0].members[0].ssl_port =
+          source == FOLB_SOURCE_FILE ? kLater : said;
+      EXPECT_EQ(FOLB_OK, folb_engine_set_source(engine_, source, list));
+      folb_members_free(host_.env(), list);
+    }
+    EXPECT_EQ(said == 0 ? kLater : said, PortAt(Secure({"A+"})));
+  }
 }
 
 // Where the component lists the TLS addresses of all instances.
