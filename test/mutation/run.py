@@ -37,7 +37,8 @@ COPIED = ("CMakeLists.txt", "cmake", "include", "plugin", "shim", "test",
           "README.md")
 # What C lets pass and no build of ours does: such a mutant is not counted.
 C_FLAGS = ["-Werror=incompatible-pointer-types", "-Werror=int-conversion",
-           "-Werror=discarded-qualifiers"]
+           "-Werror=discarded-qualifiers", "-Werror=uninitialized",
+           "-Werror=maybe-uninitialized"]
 MEMORY = 4 << 30
 # Threads that all sleep for so long, in tests which never sleep, are locked.
 STALL_S = 5
@@ -331,7 +332,9 @@ class Stage:
         filter: a loaded machine may give each run much less of its time."""
         took = sum(seconds for name, seconds in self.took.items()
                    if selects(tests, name))
-        return 60 + (5 if self.plugin else 20) * took, 5 + 5 * took
+        # Threads that wait for each other use the processor meanwhile.
+        return 60 + (5 if self.plugin else 20) * took, \
+            5 + (20 if self.recompiles else 5) * took
 
     def try_out(self, mutant, obj, text, filters, work):
         """Why the mutant died, or None."""
