@@ -16,6 +16,7 @@ orb_options=(-ORBstrictIIOP 0)
 . test/interop/payara/cluster.sh
 . test/interop/payara/clients.sh
 . test/interop/payara/steady.sh
+. test/interop/payara/refusals.sh
 . test/interop/payara/restarts.sh
 . test/interop/payara/kills.sh
 
@@ -27,9 +28,10 @@ jndi j "$(addresses)"
 ask j spread 9 "$stateless"
 ask j spread 9 "$stateful"
 steady
+refusals
 rolling_restart
 kills
+scenario "refused: undeployed" undeployed
 end_client o
 end_client j
-echo "Payara $version: $SECONDS s"
 finish
