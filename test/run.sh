@@ -90,7 +90,7 @@ sums() {
   passed=$((passed + ${counts% *}))
   failed=$((failed + bad))
   say "$name: ${counts% *} passed, $bad failed"
-  grep -E '^(skip|fresh) ' "$log" || :
+  grep -E '^(skip|fresh) |^[a-z-]+: [0-9]+ s$' "$log" || :
   [ "$bad" = 0 ] || grep -v '^PASS' "$log" | tail -n 400
 }
 

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# run.sh [payara|glassfish-orb|agent|jacorb|yoko|omniorb]...: the plug-in against
-# servers and clients of other ORBs; all but payara when none is named.  One
-# line a scenario: PASS, FAIL or skip, the suite, the scenario and what was
-# seen.  A suite whose libraries cannot be fetched is skipped, and the last
+# run.sh [payara|glassfish-orb|agent|jacorb|yoko|omniorb]...: the plug-in
+# against servers and clients of other ORBs; all but payara when none is named.
+# One line a scenario: PASS, FAIL or skip, the suite, the scenario and what was
+# seen; then one with the suite's seconds.  A suite whose libraries cannot be fetched is skipped, and the last
 # line but one says so; with CI=true in the environment it fails.  All
 # listeners are on loopback; each suite has a deadline; nothing is left
 # running.
@@ -41,6 +41,7 @@ for suite in "$@"; do
   [ "$suite" != payara ] || limit=1800
   : >"$INTEROP_DONE"
   status=0
+  begin=$(date +%s)
   # The lines are shown as they come; the suite's status is kept.
   {
     timeout --foreground -k 60 $limit bash "test/interop/$suite.sh" \
@@ -55,6 +56,7 @@ for suite in "$@"; do
     failed=$((failed + 1))
   }
   rm -f "$work/status"
+  echo "$suite: $(($(date +%s) - begin)) s"
 done
 [ $skipped = 0 ] || echo "not run: see the $skipped lines that begin with skip"
 echo "$passed passed, $failed failed"
