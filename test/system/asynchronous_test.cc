@@ -50,7 +50,7 @@ TEST_P(OtherCalls, AllDeadRaisesWhatAStaticCallRaises)
   for (const Load load : {Load::kPlain, Load::kPlugin}) {
     Client client(dir_, Config("ordered", dead.Address(), {kNoLocate}), {},
                   load);
-    client.Open(IorAt(kFakeKey, dead.Number()));
+    client.OpenUnchecked(IorAt(kFakeKey, dead.Number()));
     EXPECT_EQ(Times(kConnectFailed, 2), Call(client, 2).text) << op;
   }
 }
@@ -61,7 +61,7 @@ TEST_P(OtherCalls, PerThreadTimeoutHolds)
   BlackHole         hole;
   Client client(dir_, Config("ordered", hole.Address(),
                              {kNoLocate, "ORBsupportPerThreadTimeOut=1"}));
-  client.Open(IorAt(kFakeKey, hole.Number()));
+  client.OpenUnchecked(IorAt(kFakeKey, hole.Number()));
   client.Ask("thread_timeout 300");
   const Calls calls = Call(client, 1);
   EXPECT_EQ(1, calls.Errors()) << calls.text;
@@ -85,7 +85,7 @@ TEST_F(NoLocate, T72_NoLocateRequestOfOurOwn)
     FakeServer b(AnswerWith("B"));
     Client     client(dir_, Config("per-request", a.Address() + "," +
                                                       b.Address(), extra));
-    client.Open(a.IorOf(kFakeKey), 5);
+    client.OpenUnchecked(a.IorOf(kFakeKey), 5);
     EXPECT_EQ("A=10 B=10", client.Call("0-4", "whoami", 20).text);
     EXPECT_EQ(20u, a.Count("whoami") + b.Count("whoami"));
     EXPECT_EQ(20u, a.Messages() + b.Messages());

@@ -43,17 +43,10 @@ TEST_F(Balance, OthersStayInTheirContext)
 
 TEST_F(Balance, AReferenceWithoutTypeByTheInterfaceItIsNarrowedTo)
 {
-  const std::string key = cluster_["A"].Key();
-  std::string       escaped;
-  for (const char c : key) {
-    char text[4];
-    snprintf(text, sizeof text, "%%%02x", static_cast<unsigned char>(c));
-    escaped += text;
-  }
   Client client(dir_,
                 Config("ic-based", cluster_.Endpoints(),
                        {std::string("ORBfolbPerRequest=") + kEchoId, kTrace}));
-  client.Open("corbaloc::" + cluster_["A"].Address() + "/" + escaped);
+  client.Open(cluster_["A"].Corbaloc());
   EXPECT_EQ("A=10 B=10 C=10", client.Call("0", "whoami", 30).text);
   EXPECT_TRUE(Has(client.Errors(), "are balanced per request"));
 }

@@ -65,10 +65,11 @@ TEST_F(Choosing, T02_AnAddressListedTwiceIsOneEndpoint)
   FakeServer a(AnswerWith("A"));
   FakeServer b(AnswerWith("B"));
   Client     client(dir_, {"ORBfolbPolicy=per-request"});
-  client.Open(IorAt(key_, a.Number(), {a.Number(), b.Number(), a.Number()}));
+  client.OpenUnchecked(
+      IorAt(key_, a.Number(), {a.Number(), b.Number(), a.Number()}));
   EXPECT_EQ("A=100 B=100", client.Call("0", "whoami", 200).text);
-  client.Open(IorAt(key_, dead_.Number(), {dead_.Number(), dead2_.Number(),
-                                           dead_.Number()}));
+  client.OpenUnchecked(IorAt(
+      key_, dead_.Number(), {dead_.Number(), dead2_.Number(), dead_.Number()}));
   client.Connects();
   EXPECT_EQ(Times(kConnectFailed, 1), client.Call("1", "whoami").text);
   EXPECT_EQ(1, client.Connects()[dead_.Number()]);
@@ -132,11 +133,11 @@ TEST_F(Choosing, T03_UnusableAddressesAreSkippedWithoutAConnect)
                          "CLIENT_HOSTS=" + hosts};
     Client plain(dir_, env, {}, Load::kPlain);
     Client client(dir_, env);
-    client.Open(IorOf({bad, At("127.0.0.1", a.Number(), key_)}));
+    client.OpenUnchecked(IorOf({bad, At("127.0.0.1", a.Number(), key_)}));
     EXPECT_EQ("A=2", client.Call("0", "whoami", 2).text) << bad.host;
     EXPECT_EQ(1, client.Connects()[0]) << bad.host;
-    client.Open(IorOf({bad, bad}));
-    plain.Open(IorOf({bad}));
+    client.OpenUnchecked(IorOf({bad, bad}));
+    plain.OpenUnchecked(IorOf({bad}));
     EXPECT_EQ(plain.Call("0", "whoami").text,
               client.Call("1", "whoami").text)
         << bad.host;
@@ -181,7 +182,7 @@ TEST_F(Choosing, T06_AfterAllFailedTheNextCallBeginsAfresh)
   Client client(dir_, Config("ic-based", dead_.Address() + "," +
                                              dead2_.Address() + "," +
                                              a.Address()));
-  client.Open(IorAt(a.Key(), dead_.Number()));
+  client.OpenUnchecked(IorAt(a.Key(), dead_.Number()));
   a.Kill();
   for (int i = 0; i < 2; i++) {
     EXPECT_EQ(Times(kConnectFailed, 1), client.Call("0", "whoami").text);
@@ -225,7 +226,7 @@ TEST_F(Choosing, BidirectionalClientsAreNotManagedAndSaySoOnce)
                              {"ORBofferBiDirectionalGIOP=1",
                               "ORBtraceLevel=2"}),
                 {}, Load::kInactive);
-  client.Open(IorAt(a.Key(), dead_.Number()));
+  client.OpenUnchecked(IorAt(a.Key(), dead_.Number()));
   EXPECT_EQ(Times(kConnectFailed, 2), client.Call("0", "whoami", 2).text);
   EXPECT_EQ(1u, Occurrences(client.Errors(), "offerBiDirectionalGIOP"))
       << client.Errors();

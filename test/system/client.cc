@@ -100,7 +100,10 @@ FolbTest::Echo_ptr Ref(int i)
 
 std::string Keep(CORBA::Object_ptr o)
 {
-  refs.push_back(FolbTest::Echo::_unchecked_narrow(o));
+  FolbTest::Echo_var e = FolbTest::Echo::_narrow(o);
+  if (CORBA::is_nil(e))
+    return "!no Echo";
+  refs.push_back(e);
   return std::to_string(refs.size() - 1);
 }
 
@@ -145,15 +148,61 @@ static std::string Range(size_t first)
              ? "" : "-" + std::to_string(refs.size() - 1));
 }
 
-static std::string Open(Arguments &in)
+// An IOR that says that it is an Echo, without its type; others as they are.
+// In hexadecimal digits: byte order, length of the type, the type, filled up
+// to a multiple of 4 octets.
+static std::string Untyped(const std::string &uri)
 {
-  const std::string uri   = Word(in);
-  const size_t      first = refs.size();
+  static const std::string echo  = "49444c3a466f6c62546573742f4563686f3a312e30"
+                                   "00";
+  const size_t             order = 4, length = order + 8, type = length + 8,
+               end = type + 48;
+  if (uri.compare(0, order, "IOR:") != 0 ||
+      uri.compare(type, echo.size(), echo) != 0)
+    return uri;
+  const bool little = uri.compare(order, 2, "01") == 0;
+  return uri.substr(0, length) + (little ? "01000000" : "00000001") +
+         "00000000" + uri.substr(end);
+}
+
+// take has what string_to_object gave, and returns what Keep does.
+static std::string
+OpenAll(const std::string &uri, Arguments &in,
+        const std::function<std::string(CORBA::Object_ptr)> &take)
+{
+  const size_t first = refs.size();
   for (long n = Number(in, 1); n > 0; n--) {
-    CORBA::Object_var o = orb->string_to_object(uri.c_str());
-    Keep(o);
+    CORBA::Object_var o      = orb->string_to_object(uri.c_str());
+    const std::string answer = take(o);
+    if (answer[0] == '!')
+      return answer;
   }
   return Range(first);
+}
+
+static std::string OpenReleased(Arguments &in)
+{
+  return OpenAll(Untyped(Word(in)), in, Keep);
+}
+
+// What was narrowed from; goes with "release".
+static std::vector<CORBA::Object_var> &kept =
+    *new std::vector<CORBA::Object_var>;
+
+static std::string OpenKept(Arguments &in)
+{
+  return OpenAll(Untyped(Word(in)), in, [](CORBA::Object_ptr o) {
+    kept.push_back(CORBA::Object::_duplicate(o));
+    return Keep(o);
+  });
+}
+
+static std::string OpenUnchecked(Arguments &in)
+{
+  return OpenAll(Word(in), in, [](CORBA::Object_ptr o) {
+    refs.push_back(FolbTest::Echo::_unchecked_narrow(o));
+    return std::string("ok");
+  });
 }
 
 static std::string Make(Arguments &in)
@@ -177,21 +226,6 @@ static std::string Narrow(Arguments &in)
   return Range(refs.size() - 1);
 }
 
-// What a program narrows from; kept, it goes with "release".
-static CORBA::Object_var &narrowed_from = *new CORBA::Object_var;
-
-static std::string Narrowed(Arguments &in)
-{
-  CORBA::Object_var  o = orb->string_to_object(Word(in).c_str());
-  FolbTest::Echo_var e = FolbTest::Echo::_narrow(o);
-  if (CORBA::is_nil(e))
-    return "nil";
-  if (Word(in) == "keep")
-    narrowed_from = o;
-  refs.push_back(e);
-  return Range(refs.size() - 1);
-}
-
 // One naming context; what it resolves NAME to, N times.
 static std::string Resolve(Arguments &in)
 {
@@ -204,8 +238,10 @@ static std::string Resolve(Arguments &in)
   n[0].id            = CORBA::string_dup(name.c_str());
   const size_t first = refs.size();
   for (long times = Number(in, 1); times > 0; times--) {
-    CORBA::Object_var found = context->resolve(n);
-    Keep(found);
+    CORBA::Object_var found  = context->resolve(n);
+    const std::string answer = Keep(found);
+    if (answer[0] == '!')
+      return answer;
   }
   return Range(first);
 }
@@ -221,19 +257,22 @@ static std::string Parse(Arguments &in)
 
 static void AddReferences(Commands &to)
 {
-  // open URI [N]: N times string_to_object; their numbers
-  to["open"] = Open;
+  // open URI [N]: N times what programs do: string_to_object of a reference
+  // that says nothing of its type (the type of an IOR of an Echo is taken
+  // out), narrow, which asks the object, and release; their numbers
+  to["open"] = OpenReleased;
+  // open_kept URI [N]: what was narrowed from is kept until "release"
+  to["open_kept"] = OpenKept;
+  to["release"]   = [](Arguments &) {
+    kept.clear();
+    return std::string("ok");
+  };
+  // open_unchecked URI [N]: of the reference as it is, nobody is asked
+  to["open_unchecked"] = OpenUnchecked;
   // make REF [N]: N references of a factory operation
   to["make"] = Make;
   // narrow REF: the same object, by a checked narrow
   to["narrow"] = Narrow;
-  // narrowed URI [keep]: narrowed from what string_to_object gave, which is
-  // released, or kept until "release"
-  to["narrowed"] = Narrowed;
-  to["release"]  = [](Arguments &) {
-    narrowed_from = CORBA::Object::_nil();
-    return std::string("ok");
-  };
   // resolve URI NAME [N]: N times what the naming context resolves NAME to
   to["resolve"] = Resolve;
   // parse URI: string_to_object only: "nil", or hash and IOR
@@ -383,6 +422,7 @@ static int Main(int argc, char **argv)
     std::cout << Guarded([&] { return Execute(line); }) << std::endl;
   JoinAll();
   refs.clear();
+  kept.clear();
   Guarded([] {
     if (!CORBA::is_nil(orb))
       orb->destroy();

@@ -216,7 +216,8 @@ std::string Churn(Arguments &in)
       for (long i = 0; i < n; i++) {
         const std::string answer = Guarded([&] {
           CORBA::Object_var  o = orb->string_to_object(uri.c_str());
-          FolbTest::Echo_var e = FolbTest::Echo::_unchecked_narrow(o);
+          FolbTest::Echo_var e    = FolbTest::Echo::_narrow(o);
+          o                       = CORBA::Object::_nil();
           FolbTest::Echo_var made = e->make("churned");
           return Operation(made, "whoami", "");
         });

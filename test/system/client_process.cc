@@ -246,7 +246,9 @@ std::string Cycles(Arguments &in)
   for (long i = 0; i < n; i++) {
     InitOrb();
     CORBA::Object_var o = orb->string_to_object(uri.c_str());
-    Keep(o);
+    const std::string kept = Keep(o);
+    if (kept[0] == '!')
+      return kept;
     o = CORBA::Object::_nil();
     for (long c = 0; c < calls; c++)
       count[Guarded([] { return Operation(refs[0], "whoami", ""); })]++;

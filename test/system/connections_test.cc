@@ -165,7 +165,7 @@ TEST_F(Connections, IdleCheck_DeadBehindPendingOctets)
   });
   Client client(dir_, Config("ordered", a.Address(),
                              {kNoLocate, "ORBfolbIdleCheck=0"}));
-  client.Open(a.IorOf(kFakeKey));
+  client.OpenUnchecked(a.IorOf(kFakeKey));
   EXPECT_EQ("A=1", client.Call("0", "whoami").text);
   ASSERT_TRUE(Eventually([&] { return a.Closed() == 1; }));
   EXPECT_EQ("A=1", client.Call("0", "whoami").text);
@@ -239,7 +239,7 @@ TEST_F(Connections, TenThreadsAtABlackHolePayOneCap)
   Client    client(dir_, Config("ordered", hole.Address() + "," +
                                                cluster["A"].Address(),
                                 {"ORBfolbConnectTimeOutPeriod=800"}));
-  client.Open(IorAt(cluster["A"].Key(), hole.Number()), 10);
+  client.OpenUnchecked(IorAt(cluster["A"].Key(), hole.Number()), 10);
   // More threads than connections: those that wait leave with the others.
   const Calls calls = client.Call("0-9", "whoami", 1, 10);
   EXPECT_EQ("A=10", calls.text);
@@ -254,7 +254,7 @@ TEST_F(Connections, ACallThatGetsNoConnectionIsTakenBack)
   Client     client(dir_, Config("ordered", hung.Address(),
                                  {kNoLocate, "ORBoneCallPerConnection=0",
                                   "ORBmaxGIOPConnectionPerServer=1"}));
-  client.Open(hung.IorOf(kFakeKey));
+  client.OpenUnchecked(hung.IorOf(kFakeKey));
   client.Begin("call 0 slow 1 1 5");
   EXPECT_TRUE(Eventually([&] { return hung.Count("slow") == 1; }));
   client.Ask("timeout 200");

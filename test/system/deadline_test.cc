@@ -26,7 +26,7 @@ TEST_F(Deadline, T10_BlackHoleFirstCostsOneConnectTimeoutOfTheApplication)
   BlackHole hole;
   Client    client(dir_, {"ORBfolbPolicy=ordered",
                           "ORBclientConnectTimeOutPeriod=300"});
-  client.Open(IorAt(kFakeKey, hole.Number(), {good_.Number()}));
+  client.OpenUnchecked(IorAt(kFakeKey, hole.Number(), {good_.Number()}));
   const Calls calls = client.Call("0", "whoami");
   EXPECT_EQ("good=1", calls.text);
   EXPECT_GE(calls.ms, 290);
@@ -59,8 +59,8 @@ TEST_F(Deadline, T11_T14_AllBlackHolesEndWithTheDeadlineAsPlainOmniOrb)
           std::string("ORBthrowTransientOnTimeOut=") + transient};
       Client plain(dir_, env, {}, Load::kPlain);
       Client client(dir_, Config("ordered", list, env));
-      plain.Open(IorAt(kFakeKey, one.Number()));
-      client.Open(IorAt(kFakeKey, one.Number()));
+      plain.OpenUnchecked(IorAt(kFakeKey, one.Number()));
+      client.OpenUnchecked(IorAt(kFakeKey, one.Number()));
       const Calls expected = Timed(plain, scope);
       const Calls calls    = Timed(client, scope);
       EXPECT_EQ(expected.text, calls.text) << scope << transient;
@@ -79,7 +79,7 @@ TEST_F(Deadline, EveryConnectTimedOutByTheApplicationIsATimeout)
   Client    client(dir_, Config("ordered", one.Address() + "," +
                                                two.Address(),
                                 {"ORBclientConnectTimeOutPeriod=150"}));
-  client.Open(IorAt(kFakeKey, one.Number()));
+  client.OpenUnchecked(IorAt(kFakeKey, one.Number()));
   const Calls calls = client.Call("0", "whoami");
   EXPECT_EQ(0u, calls.text.find("!TIMEOUT")) << calls.text;
   EXPECT_TRUE(Has(calls.text, "/NO=1")) << calls.text;
@@ -92,7 +92,7 @@ TEST_F(Deadline, EveryConnectTimedOutByOurCapIsConnectFailed)
   Client    client(dir_, Config("ordered", one.Address() + "," +
                                                two.Address(),
                                 {"ORBfolbConnectTimeOutPeriod=150"}));
-  client.Open(IorAt(kFakeKey, one.Number()));
+  client.OpenUnchecked(IorAt(kFakeKey, one.Number()));
   const Calls calls = client.Call("0", "whoami");
   EXPECT_EQ(Times(kConnectFailed, 1), calls.text);
   EXPECT_LE(calls.ms, 1400 * kSlow);
@@ -105,7 +105,7 @@ TEST_F(Deadline, T11_ConnectTimeoutLongerThanTheCallTimeoutDoesNotStretchIt)
                                 {"ORBclientConnectTimeOutPeriod=5000",
                                  "ORBclientCallTimeOutPeriod=400",
                                  kNoLocate}));
-  client.Open(IorAt(kFakeKey, hole.Number()));
+  client.OpenUnchecked(IorAt(kFakeKey, hole.Number()));
   const Calls calls = client.Call("0", "whoami");
   EXPECT_EQ(0u, calls.text.find("!TIMEOUT")) << calls.text;
   EXPECT_LE(calls.ms, 3000 * kSlow);
@@ -119,7 +119,7 @@ TEST_F(Deadline, T11_ConnectTimeoutDoesNotReplaceTheDeadlineOfTheReply)
   Client client(dir_, Config("ordered", silent.Address(),
                              {"ORBclientConnectTimeOutPeriod=5000",
                               "ORBclientCallTimeOutPeriod=400", kNoLocate}));
-  client.Open(silent.IorOf(kFakeKey));
+  client.OpenUnchecked(silent.IorOf(kFakeKey));
   const Calls calls = client.Call("0", "whoami");
   EXPECT_EQ(0u, calls.text.find("!TIMEOUT")) << calls.text;
   EXPECT_LE(calls.ms, 3000 * kSlow);
@@ -132,7 +132,7 @@ TEST_F(Deadline, DeadlineWhileConnecting_Avoided)
                                 {"ORBclientCallTimeOutPeriod=200",
                                  kNoLocate}));
   client.Ask("api_watch");
-  client.Open(IorAt(kFakeKey, hole.Number()));
+  client.OpenUnchecked(IorAt(kFakeKey, hole.Number()));
   EXPECT_EQ(1, client.Call("0", "whoami").Errors());
   EXPECT_EQ("avoided " + hole.Address() + ";", client.Ask("api_events"));
 }
@@ -147,7 +147,7 @@ TEST_F(Deadline, T15_T79_DeadlineOfAReply_NotAvoidedNotResentContextStays)
   Client client(dir_, Config("ordered", slow.Address() + "," +
                                             good_.Address(), {kNoLocate}));
   client.Ask("api_watch");
-  client.Open(slow.IorOf(kFakeKey));
+  client.OpenUnchecked(slow.IorOf(kFakeKey));
   EXPECT_EQ("slow=1", client.Call("0", "whoami").text);
   client.Ask("timeout 200");
   const Calls calls = client.Call("0", "incr");
@@ -215,7 +215,7 @@ TEST_F(Deadline, TheLastCandidateGetsLongerWhileTheCapIsNotSet)
   Client    client(dir_, Config("ordered", hole.Address(),
                                 {"ORBclientCallTimeOutPeriod=2500",
                                  kNoLocate}));
-  client.Open(IorAt(kFakeKey, hole.Number()));
+  client.OpenUnchecked(IorAt(kFakeKey, hole.Number()));
   const Calls calls = client.Call("0", "whoami");
   EXPECT_EQ(0u, calls.text.find("!TIMEOUT")) << calls.text;
   EXPECT_GE(calls.ms, 2400) << "1500 ms is not the cap of the last one";
@@ -229,7 +229,7 @@ TEST_F(Deadline, T72_WithALocateRequestTheFirstCallTakesTwoDeadlinesAtMost)
   Client client(dir_, Config("ordered", silent.Address() + "," +
                                             good_.Address(),
                              {"ORBclientCallTimeOutPeriod=300"}));
-  client.Open(silent.IorOf(kFakeKey));
+  client.OpenUnchecked(silent.IorOf(kFakeKey));
   const Calls calls = client.Call("0", "whoami");
   EXPECT_EQ(0u, calls.text.find("!TIMEOUT")) << calls.text;
   EXPECT_GE(calls.ms, 290);
@@ -244,16 +244,16 @@ TEST_F(Deadline, T55_AThreadStuckInAConnectDelaysNobody)
   Client    client(dir_, Config("ordered", hole.Address() + "," +
                                                cluster["A"].Address(),
                                 {"ORBfolbConnectTimeOutPeriod=4000"}));
-  client.Open(IorAt(kFakeKey, cluster["A"].Number()));
+  client.OpenUnchecked(IorAt(kFakeKey, cluster["A"].Number()));
   EXPECT_EQ("A=1", client.Call("0", "whoami").text);
-  client.Open(IorAt(kFakeKey, hole.Number()));
+  client.OpenUnchecked(IorAt(kFakeKey, hole.Number()));
   client.Begin("call 1 whoami");
   EXPECT_TRUE(Eventually([&] { return client.Connects()[hole.Number()] > 0; }));
   const Calls busy = client.During("0", "whoami", 500);
   EXPECT_EQ(0, busy.Errors()) << busy.text;
   EXPECT_LE(busy.max, 1500 * kSlow);
   const std::string fresh =
-      client.Open(IorAt(kFakeKey, cluster["A"].Number()), 20);
+      client.OpenUnchecked(IorAt(kFakeKey, cluster["A"].Number()), 20);
   EXPECT_LE(client.Call(fresh, "whoami", 20).max, 1500 * kSlow);
   const Calls stuck = client.Join();
   EXPECT_EQ("A=1", stuck.text);
@@ -266,7 +266,7 @@ TEST_F(Deadline, OfOneCallEndsNoOtherThatWaitsForTheConnection)
   Client     client(dir_, Config("ordered", late.Address(),
                                  {kNoLocate,
                                   "ORBmaxGIOPConnectionPerServer=1"}));
-  client.Open(late.IorOf(kFakeKey), 2);
+  client.OpenUnchecked(late.IorOf(kFakeKey), 2);
   client.Ask("object_timeout 0 150");
   client.Begin("call 0 whoami");
   EXPECT_TRUE(Eventually([&] { return client.Connects()[late.Number()] > 0; }));
@@ -286,7 +286,7 @@ TEST_F(Deadline, TheApplicationsConnectTimeoutEndsTheLastCandidateAsItsOwn)
                           Config("ordered", hole.Address(),
                                  {env[0], "ORBthrowTransientOnTimeOut=1"}));
   for (Client *client : {&timeout, &transient}) {
-    client->Open(IorAt(kFakeKey, hole.Number()));
+    client->OpenUnchecked(IorAt(kFakeKey, hole.Number()));
     client->Begin("call 0 whoami");
   }
   EXPECT_EQ("!TIMEOUT_CallTimedOutOnClient/NO=1", timeout.Join().text);

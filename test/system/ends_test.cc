@@ -142,12 +142,13 @@ TEST_P(Ends, OfTheTrialLeaveNothingBehind)
   });
   const std::string ior = e.IorOf(kFakeKey);
   Client client(dir_, Env(e.Address() + "," + other_.Address(), row.env));
-  EXPECT_EQ("G=1", client.Call(client.Open(ior), "whoami").text);
+  EXPECT_EQ("G=1", client.Call(client.OpenUnchecked(ior), "whoami").text);
   ASSERT_TRUE(AwaitsTrial(client, e.Address()));
   phase                  = 1;
   const size_t before    = e.Messages();
   const std::string text =
-      client.Call(client.Open(ior), row.op, 1, 1, "IDL:Other:1.0").text;
+      client.Call(client.OpenUnchecked(ior), row.op, 1, 1, "IDL:Other:1.0")
+          .text;
   EXPECT_EQ(0u, text.find(row.expected)) << text;
   if (row.sent) {
     EXPECT_TRUE(Eventually([&] { return e.Messages() > before; }))
@@ -279,7 +280,8 @@ TEST_F(OtherEnds, AConnectThatIsCutShort)
         hole.Address() + (alone ? "" : "," + other_.Address());
     Client client(dir_, Env(list, {"ORBclientCallTimeOutPeriod=300"}));
     for (int i = 0; i < 2; i++) {
-      const std::string text = client.Call(client.Open(ior), "whoami").text;
+      const std::string text =
+          client.Call(client.OpenUnchecked(ior), "whoami").text;
       EXPECT_EQ(0u, text.find(alone ? "!TIMEOUT" : "G=1")) << text;
       ASSERT_TRUE(AwaitsTrial(client, hole.Address()));
     }
@@ -351,10 +353,11 @@ TEST_F(OtherEnds, OfForwards)
     port                  = e.Number();
     const std::string ior = e.IorOf(kFakeKey);
     Client client(dir_, Env(e.Address() + "," + other_.Address(), {}));
-    EXPECT_EQ("G=1", client.Call(client.Open(ior), "whoami").text);
+    EXPECT_EQ("G=1", client.Call(client.OpenUnchecked(ior), "whoami").text);
     ASSERT_TRUE(AwaitsTrial(client, e.Address()));
     phase = 1;
-    const std::string text = client.Call(client.Open(ior), "whoami").text;
+    const std::string text =
+        client.Call(client.OpenUnchecked(ior), "whoami").text;
     EXPECT_EQ(0u, text.find(expected)) << text;
     EXPECT_LE(2u, e.Messages());
     EXPECT_TRUE(NothingOutstanding(client)) << client.Ask("api_stats");
@@ -372,8 +375,8 @@ TEST_F(OtherEnds, AShutdownMeanwhile)
   Client     client(dir_, Env(e.Address() + ";" + dead.Address(),
                               {"ORBmaxGIOPConnectionPerServer=1",
                                "ORBfolbRetry=20000:60000:0"}));
-  client.Open(e.IorOf(kFakeKey), 3);
-  client.Open(IorAt(kFakeKey, dead.Number()));
+  client.OpenUnchecked(e.IorOf(kFakeKey), 3);
+  client.OpenUnchecked(IorAt(kFakeKey, dead.Number()));
   client.Begin("call 0 whoami");
   ASSERT_TRUE(Eventually([&] { return e.Messages() == 1; }));
   client.Begin("call 1-2 whoami 1 2");
@@ -410,7 +413,7 @@ TEST_F(OtherEnds, AnInterleavedConnectionThatIsGivenUp)
   Client client(dir_, Env(e.Address() + "," + other_.Address(),
                           {"ORBmaxGIOPConnectionPerServer=1",
                            "ORBoneCallPerConnection=0"}));
-  client.Open(ior, 2);
+  client.OpenUnchecked(ior, 2);
   client.Begin("call 0 slow 1 1 1");
   ASSERT_TRUE(Eventually([&] { return e.Count("slow") == 1; }));
   client.Ask("object_timeout 1 200");

@@ -112,7 +112,7 @@ TEST_F(Fork, AChildMayUseTheApiThatAnotherThreadWasIn)
 TEST_F(Fork, AChildDestroysTheOrbWhoseStatisticsOthersWereReading)
 {
   Client client(dir_, Config("ordered", cluster_.Endpoints()));
-  client.Open(cluster_.Ior());
+  client.OpenUnchecked(cluster_.Ior());
   client.Begin("repeat 20000 3 api_stats");
   for (int i = 0; i < 20; i++)
     ASSERT_EQ("A exit 0", client.Ask("fork destroy 0", 30000));

@@ -55,7 +55,7 @@ TEST_F(Forwards, OfALocateRequest)
         ForwardTo([&] { return target_.IorOf(kFakeKey); }, permanent));
     auto client =
         Begin({a.Address()}, {"ORBverifyObjectExistsAndType=1"});
-    client->Open(a.IorOf(kFakeKey));
+    client->OpenUnchecked(a.IorOf(kFakeKey));
     EXPECT_EQ("target=3", client->Call("0", "whoami", 3).text);
     EXPECT_EQ(kLocateRequest, a.Received().at(0).type);
     EXPECT_EQ(1u, a.Messages());
@@ -70,7 +70,7 @@ TEST_F(Forwards, TargetIsCalledAtItsOwnAddressesOnly)
   FakeServer a(ForwardTo([&] { return IorAt(kFakeKey, dead.Number()); }));
   auto client = Begin({dead.Address(), b.Address(), a.Address()});
   client->Ask("api_set_weight " + dead.Address() + " 0");
-  client->Open(a.IorOf(kFakeKey));
+  client->OpenUnchecked(a.IorOf(kFakeKey));
   EXPECT_EQ("B=1", client->Call("0", "whoami").text);
   EXPECT_EQ(1u, b.Messages());
   // Asked, and once more after its target was found dead.
@@ -151,7 +151,7 @@ TEST_F(Forwards, WhatTheTargetExecutedIsNotSentAgain)
     FakeServer a(ForwardTo([&] { return target.IorOf(kFakeKey); }));
     FakeServer b(AnswerWith("B"));
     auto       client = Begin({a.Address(), b.Address()});
-    client->Open(a.IorOf(kFakeKey));
+    client->OpenUnchecked(a.IorOf(kFakeKey));
     const std::string text = client->Call("0", "whoami").text;
     EXPECT_EQ(0u, text.find("!" + std::string(row.exception))) << text;
     EXPECT_TRUE(Has(text, row.status)) << text;
@@ -171,7 +171,7 @@ TEST_F(Forwards, T26_LostAtTheTargetIsNeverSentAgain)
   FakeServer a(ForwardTo([&] { return target.IorOf(kFakeKey); }));
   FakeServer b(AnswerWith("B"));
   auto       client = Begin({a.Address(), b.Address()});
-  client->Open(a.IorOf(kFakeKey));
+  client->OpenUnchecked(a.IorOf(kFakeKey));
   EXPECT_EQ("target=1", client->Call("0", "whoami").text);
   EXPECT_EQ(Times(kWaitingForReply, 1), client->Call("0", "incr").text);
   EXPECT_EQ(1u, target.Count("incr"));
@@ -187,7 +187,7 @@ TEST_F(Forwards, T28_LoopsEndInTransient)
   FakeServer b(ForwardTo([ior_a] { return ior_a; }));
   other.set_value(b.IorOf(kFakeKey));
   auto client = Begin({a.Address()});
-  client->Open(ior_a);
+  client->OpenUnchecked(ior_a);
   const Calls calls = client->Call("0", "whoami");
   EXPECT_EQ(Times(kNoUsableProfile, 1), calls.text);
   EXPECT_EQ(11u, a.Messages() + b.Messages());
@@ -204,7 +204,7 @@ TEST_F(Forwards, T28_HopsAreLimited)
     own.set_value(ior);
     auto client = Begin({a.Address()}, {"ORBfolbMaxForwards=" +
                                         std::to_string(limit)});
-    client->Open(ior);
+    client->OpenUnchecked(ior);
     EXPECT_EQ(Times(kNoUsableProfile, 1), client->Call("0", "whoami").text);
     EXPECT_EQ(static_cast<size_t>(limit) + 1, a.Messages());
   }
@@ -217,7 +217,7 @@ TEST_F(Forwards, T29_NilGivesNoUsableProfile)
   for (const char *handler : {"transient:0", "transient:2"}) {
     auto client = Begin({a.Address(), b.Address()},
                         {"CLIENT_HANDLERS=" + std::string(handler)});
-    client->Open(a.IorOf(kFakeKey));
+    client->OpenUnchecked(a.IorOf(kFakeKey));
     EXPECT_EQ(Times(kNoUsableProfile, 1), client->Call("0", "whoami").text);
     EXPECT_EQ(Times(kNoUsableProfile, 1), client->Call("0", "whoami").text);
   }
@@ -236,7 +236,7 @@ TEST_F(Forwards, T30_IncompatibleTypeSurfaces)
   FakeServer a(ForwardTo([&] { return wrong.IorOf(kFakeKey); }));
   FakeServer b(AnswerWith("B"));
   auto       client = Begin({a.Address(), b.Address()});
-  client->Open(a.IorOf(kFakeKey));
+  client->OpenUnchecked(a.IorOf(kFakeKey));
   const std::string answer = client->Call("0", "whoami").text;
   EXPECT_EQ(0u, answer.find("!BAD_OPERATION")) << answer;
   EXPECT_EQ(0u, b.Messages());
@@ -266,8 +266,8 @@ TEST_F(Forwards, EachReferenceRemembersItsOwn)
     return {ReplyText(r, "A")};
   });
   auto client = Begin({a.Address()});
-  client->Open(a.IorOf(kFakeKey));
-  client->Open(a.IorOf(kFakeKey + "2"));
+  client->OpenUnchecked(a.IorOf(kFakeKey));
+  client->OpenUnchecked(a.IorOf(kFakeKey + "2"));
   EXPECT_EQ("target=2", client->Call("0", "whoami", 2).text);
   EXPECT_EQ("A=2", client->Call("1", "whoami", 2).text);
 }
@@ -280,7 +280,7 @@ TEST_F(Forwards, AnIdempotentOperationIsSentTwiceInAll)
   FakeServer b(ForwardTo([&] { return two.IorOf(kFakeKey); }));
   auto       client = Begin({a.Address(), b.Address()},
                             {"ORBfolbIdempotent=*#whoami"});
-  client->Open(a.IorOf(kFakeKey));
+  client->OpenUnchecked(a.IorOf(kFakeKey));
   EXPECT_EQ(Times(kWaitingForReply, 1), client->Call("0", "whoami").text);
   EXPECT_EQ(2u, one.Count("whoami") + two.Count("whoami"));
 }
@@ -310,7 +310,7 @@ TEST_F(Forwards, OfAnUnmanagedReference_OfALocateRequest)
   FakeServer u(ForwardTo([&] { return target_.IorOf(kFakeKey); }));
   auto       client =
       Begin({member.Address()}, {"ORBverifyObjectExistsAndType=1"});
-  client->Open(u.IorOf(kFakeKey));
+  client->OpenUnchecked(u.IorOf(kFakeKey));
   EXPECT_EQ("target=3", client->Call("0", "whoami", 3).text);
   EXPECT_EQ(kLocateRequest, u.Received().at(0).type);
   EXPECT_EQ(1u, u.Messages());
@@ -359,7 +359,7 @@ TEST_F(Forwards, OfAnUnmanagedReference_LostAtTheTargetIsNeverSentAgain)
   FakeServer u(ForwardTo([&] { return target.IorOf(kFakeKey); }));
   auto       client =
       Begin({member.Address()}, {"ORBfolbIdempotent=*#inherited"});
-  client->Open(u.IorOf(kFakeKey));
+  client->OpenUnchecked(u.IorOf(kFakeKey));
   EXPECT_EQ(Times(kWaitingForReply, 1), client->Call("0", "incr").text);
   EXPECT_EQ(1u, target.Count("incr"));
   EXPECT_EQ(1u, u.Messages());
@@ -373,18 +373,18 @@ TEST_F(Forwards, OfAnUnmanagedReference_DeadTargetsAndLoopsEnd)
   Port       dead;
   FakeServer u(ForwardTo([&] { return IorAt(kFakeKey, dead.Number()); }));
   auto       client = Begin({member.Address()});
-  client->Open(u.IorOf(kFakeKey));
+  client->OpenUnchecked(u.IorOf(kFakeKey));
   EXPECT_EQ(Times(kConnectFailed, 2), client->Call("0", "whoami", 2).text);
   EXPECT_EQ(4u, u.Messages());
   std::promise<std::string> own;
   const auto                to_self = own.get_future().share();
   FakeServer loop(ForwardTo([to_self] { return to_self.get(); }));
   own.set_value(loop.IorOf(kFakeKey));
-  client->Open(loop.IorOf(kFakeKey));
+  client->OpenUnchecked(loop.IorOf(kFakeKey));
   EXPECT_EQ(Times(kNoUsableProfile, 1), client->Call("1", "whoami").text);
   EXPECT_EQ(11u, loop.Messages());
   FakeServer nil(ForwardTo([] { return ""; }));
-  client->Open(nil.IorOf(kFakeKey));
+  client->OpenUnchecked(nil.IorOf(kFakeKey));
   EXPECT_EQ(Times(kNoUsableProfile, 2), client->Call("2", "whoami", 2).text);
 }
 
@@ -406,7 +406,7 @@ TEST_F(Forwards, ToAnObjectOfThisProcess_CallByCall)
     FakeServer a(script);
     auto       client = Begin({managed ? a.Address() : member.Address()});
     const std::string self = client->Ask("local");
-    client->Open(a.IorOf(kFakeKey));
+    client->OpenUnchecked(a.IorOf(kFakeKey));
     const std::string before = client->Ask("ior 1") + client->Ask("hash 1");
     own = client->Ask("ior " + self);
     EXPECT_EQ("client=3", client->Call("1", "whoami", 3).text);

@@ -39,7 +39,7 @@ TEST_F(Handlers, T35_T36_SequenceIsThatOfPlainOmniOrb)
                                               dead2_.Address(),
                                {"CLIENT_HANDLERS=transient:3", kNoLocate}),
                   {}, load);
-    client.Open(Ior());
+    client.OpenUnchecked(Ior());
     EXPECT_EQ(Times(kConnectFailed, 1), client.Call("0", "whoami").text);
     EXPECT_EQ("4 0:TRANSIENT_ConnectFailed/NO,1:TRANSIENT_ConnectFailed/NO,"
               "2:TRANSIENT_ConnectFailed/NO,3:TRANSIENT_ConnectFailed/NO",
@@ -51,7 +51,7 @@ TEST_F(Handlers, T35_InstalledBeforeAndAfterOrbInit)
 {
   Client client(dir_, Config("ordered", dead_.Address(),
                              {"CLIENT_HANDLERS=transient:1", kNoLocate}));
-  client.Open(Ior());
+  client.OpenUnchecked(Ior());
   EXPECT_EQ(1, client.Call("0", "whoami").Errors());
   EXPECT_EQ(0u, client.Ask("handled transient").find("2 "));
   client.Ask("handler transient:2");
@@ -63,7 +63,7 @@ TEST_F(Handlers, T35_ObjectHandlersOutrankGlobalOnes)
 {
   Client client(dir_, Config("ordered", dead_.Address(),
                              {"CLIENT_HANDLERS=transient:0", kNoLocate}));
-  client.Open(Ior(), 2);
+  client.OpenUnchecked(Ior(), 2);
   client.Ask("handler object:1 1");
   EXPECT_EQ(1, client.Call("0", "whoami").Errors());
   EXPECT_EQ(1, client.Call("1", "whoami").Errors());
@@ -108,7 +108,7 @@ TEST_F(Handlers, AnsweringRetryForEverIsPaced)
   Client client(dir_, Config("ordered", dead_.Address() + "," +
                                             dead2_.Address(),
                              {"CLIENT_HANDLERS=transient:5", kNoLocate}));
-  client.Open(Ior());
+  client.OpenUnchecked(Ior());
   const Calls calls = client.Call("0", "whoami");
   EXPECT_EQ(Times(kConnectFailed, 1), calls.text);
   // 50 ms before the second dispatch, doubling: 50+100+200+400+800.
@@ -128,7 +128,7 @@ TEST_F(Handlers, PacingEndsWithTheDeadline)
   Client client(dir_, Config("ordered", dead_.Address(),
                              {"CLIENT_HANDLERS=transient:-1", kNoLocate,
                               "ORBclientCallTimeOutPeriod=600"}));
-  client.Open(Ior());
+  client.OpenUnchecked(Ior());
   const Calls calls = client.Call("0", "whoami");
   EXPECT_EQ(0u, calls.text.find("!TIMEOUT")) << calls.text;
   EXPECT_GE(calls.ms, 590);

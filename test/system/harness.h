@@ -165,6 +165,8 @@ public:
   const std::string &TransientIor() const { return iors_[1]; }
   const std::string &ChildIor() const { return iors_[2]; }
   std::string        Key() const;
+  // Of the object of Ior(); a reference of no type.
+  std::string Corbaloc() const;
   // Executions of an operation, "" = of any.
   size_t Executed(const std::string &operation) const;
 
@@ -255,7 +257,14 @@ public:
   // does not begin to watch events.
   std::string Ask(const std::string &command, double ms = 15000);
   // References are numbers in texts: "0", "3-7", "0,2,5-6".
+  // Opened as programs do: narrowed from a reference without a type, upon
+  // which the object is asked (_is_a), and which is then released.
   std::string Open(const std::string &uri, int n = 1);
+  // The reference that was narrowed from is kept, until "release".
+  std::string OpenKept(const std::string &uri, int n = 1);
+  // The reference as it is; nobody is asked.  For tests in which the first
+  // request is one that they count, script, time or lose.
+  std::string OpenUnchecked(const std::string &uri, int n = 1);
   Calls       Call(const std::string &refs, const std::string &op, int n = 1,
                    int threads = 1, const std::string &arg = "");
   Calls       During(const std::string &refs, const std::string &op, int ms,

@@ -46,8 +46,8 @@ TEST_F(Harness, HeldPortRefusesAndBlackHoleHangs)
   Port      dead;
   BlackHole hole;
   Client    client(dir_, {}, {}, Load::kPlain);
-  client.Open(IorAt(kFakeKey, dead.Number()));
-  client.Open(IorAt(kFakeKey, hole.Number()));
+  client.OpenUnchecked(IorAt(kFakeKey, dead.Number()));
+  client.OpenUnchecked(IorAt(kFakeKey, hole.Number()));
   EXPECT_EQ(Times(kConnectFailed, 1), client.Call("0", "whoami").text);
   client.Ask("timeout 300");
   const Calls calls = client.Call("1", "whoami");
@@ -61,8 +61,8 @@ TEST_F(Harness, PlainClientTriesTheFirstProfileOnly)
   Cluster cluster(dir_, 1);
   Port    dead;
   Client  client(dir_, {}, {}, Load::kPlain);
-  client.Open(IorOfProfiles(cluster["A"].Key(),
-                            {dead.Number(), cluster["A"].Number()}));
+  client.OpenUnchecked(IorOfProfiles(cluster["A"].Key(),
+                                     {dead.Number(), cluster["A"].Number()}));
   EXPECT_EQ(Times(kConnectFailed, 1), client.Call("0", "whoami").text);
 }
 
@@ -98,7 +98,7 @@ TEST_F(Harness, FakeServerSpeaksGiop)
   Client client(dir_, {"ORBverifyObjectExistsAndType=0"}, {}, Load::kPlain);
   for (const FakeServer *s :
        {&good, &bad, &forwards, &nil, &closes, &user, &addressing})
-    client.Open(s->IorOf(kFakeKey));
+    client.OpenUnchecked(s->IorOf(kFakeKey));
   EXPECT_EQ("fake=1", client.Call("0", "whoami").text);
   EXPECT_NE(0, client.Call("1", "whoami").Of(
                    "!OBJ_ADAPTER_POAUnknownAdapter/NO") +
@@ -112,6 +112,28 @@ TEST_F(Harness, FakeServerSpeaksGiop)
   EXPECT_EQ(Times(kWaitingForReply, 1), client.Call("6", "whoami").text);
   EXPECT_EQ(1, addressing.Last().addressing);
   EXPECT_EQ(kFakeKey, good.Received().at(0).key);
+}
+
+TEST_F(Harness, ClientAsksForTheInterfaceUnlessToldOtherwise)
+{
+  FakeServer  server(AnswerWith("fake"));
+  Client      client(dir_, {kNoLocate}, {}, Load::kPlain);
+  std::string ior = server.IorOf(kFakeKey);
+  EXPECT_EQ("0", client.OpenUnchecked(ior));
+  EXPECT_EQ(0u, server.Messages());
+  EXPECT_EQ("1", client.Open(ior));
+  EXPECT_EQ(1u, server.Count("_is_a"));
+  EXPECT_EQ("2-3", client.OpenKept(ior, 2));
+  EXPECT_EQ(3u, server.Count("_is_a"));
+  EXPECT_EQ("fake=4", client.Call("0-3", "whoami", 4).text);
+  EXPECT_EQ("ok", client.Ask("release"));
+  EXPECT_EQ("fake=4", client.Call("0-3", "whoami", 4).text);
+  EXPECT_EQ(11u, server.Messages());
+  // Who says that it is none is not opened.
+  FakeServer other([](const GiopRequest &r, size_t) -> Reaction {
+    return {ReplyBool(r, false)};
+  });
+  EXPECT_EQ("!no Echo", client.Open(other.IorOf(kFakeKey)));
 }
 
 TEST_F(Harness, FakeServerSpeaksOldGiop)
@@ -171,10 +193,10 @@ TEST_F(Harness, ClientResolvesNamesFromItsFile)
   Cluster           cluster(dir_, 1);
   const std::string hosts = dir_.Write("hosts", "one.test 127.0.0.1\n");
   Client client(dir_, {"CLIENT_HOSTS=" + hosts}, {}, Load::kPlain);
-  client.Open(IorAt(cluster["A"].Key(), cluster["A"].Number(), {},
-                    "one.test"));
-  client.Open(IorAt(cluster["A"].Key(), cluster["A"].Number(), {},
-                    "none.test"));
+  client.OpenUnchecked(
+      IorAt(cluster["A"].Key(), cluster["A"].Number(), {}, "one.test"));
+  client.OpenUnchecked(
+      IorAt(cluster["A"].Key(), cluster["A"].Number(), {}, "none.test"));
   EXPECT_EQ("A=1", client.Call("0", "whoami").text);
   EXPECT_EQ(Times(kNoUsableProfile, 1), client.Call("1", "whoami").text);
   EXPECT_NE(std::string::npos, client.Ask("lookups").find("one.test=1"));

@@ -74,9 +74,9 @@ TEST_F(Inactive, NobodyHelpsADeadReference)
        {Strings{}, Config("none", dead.Address() + "," +
                                       cluster.Endpoints())}) {
     Client client(dir_, env, {}, Load::kInactive);
-    client.Open(IorAt(cluster["A"].Key(), dead.Number()));
-    client.Open(IorOfProfiles(cluster["A"].Key(),
-                              {dead.Number(), cluster["A"].Number()}));
+    client.OpenUnchecked(IorAt(cluster["A"].Key(), dead.Number()));
+    client.OpenUnchecked(IorOfProfiles(cluster["A"].Key(),
+                                       {dead.Number(), cluster["A"].Number()}));
     EXPECT_EQ(Times(kConnectFailed, 4),
               client.Call("0-1", "whoami", 4).text);
   }
@@ -88,8 +88,8 @@ TEST_F(Inactive, OtherKeysAloneDoNotActivateAndAreWarnedAboutOnce)
   Port    dead;
   Client  client(dir_, {"ORBfolbIdleCheck=5", "ORBfolbEject=100:200"}, {},
                  Load::kInactive);
-  client.Open(IorOfProfiles(cluster["A"].Key(),
-                            {dead.Number(), cluster["A"].Number()}));
+  client.OpenUnchecked(IorOfProfiles(cluster["A"].Key(),
+                                     {dead.Number(), cluster["A"].Number()}));
   EXPECT_EQ(Times(kConnectFailed, 1), client.Call("0", "whoami").text);
   const std::string errors = client.Errors();
   EXPECT_TRUE(Has(errors, "folbIdleCheck")) << errors;
@@ -197,7 +197,7 @@ TEST_F(Inactive, EveryReplyToAnUnmanagedReferenceIsTakenAsPlainOmniOrbDoes)
                         plugin ? Config("per-request", member.Address(), env)
                                : env,
                         {}, plugin ? Load::kPlugin : Load::kPlain);
-      client.Open(a.IorOf(kFakeKey));
+      client.OpenUnchecked(a.IorOf(kFakeKey));
       EXPECT_EQ(row.expected, client.Call("0", row.op, 2).text) << plugin;
       for (const GiopRequest &r : a.Received())
         sent[plugin].push_back(std::to_string(r.type) + " " +

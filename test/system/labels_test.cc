@@ -66,7 +66,7 @@ TEST_F(Labels, LargeAndSmallOnesReplaceEachOther)
   }));
   fresh = IorSaying(a, {{}, "small"});
   Client client(dir_, Plain());
-  client.Open(IorSaying(a, {{a.Number()}, large}).Text());
+  client.OpenUnchecked(IorSaying(a, {{a.Number()}, large}).Text());
   EXPECT_EQ("A=5", client.Call("0", "whoami", 5).text);
   EXPECT_EQ(large + " small " + large + " small " + large, Protocol::Labels(a));
 }
@@ -99,8 +99,8 @@ TEST_F(Labels, InRequestsThatTheOrbWritesItself)
   Ior               ior;
   ior.profiles.push_back(a.ProfileOf(long_key));
   Add(ior.profiles[0], {{a.Number()}, "one"});
-  client.Open(ior.Text());
-  client.Open(IorSaying(asks, {{asks.Number()}, "two"}).Text());
+  client.OpenUnchecked(ior.Text());
+  client.OpenUnchecked(IorSaying(asks, {{asks.Number()}, "two"}).Text());
   EXPECT_EQ("A=2", client.Call("0", "whoami", 2).text);
   EXPECT_EQ("asks=2", client.Call("1", "whoami", 2).text);
   EXPECT_TRUE(Carry(a, "one"));
@@ -131,7 +131,7 @@ TEST_F(Labels, OtherContextsOfRepliesPassUntouched)
     Client client(dir_, Plain());
     if (intercept)
       client.Ask("intercept");
-    client.Open(IorSaying(a, {{a.Number()}, "one"}).Text());
+    client.OpenUnchecked(IorSaying(a, {{a.Number()}, "one"}).Text());
     EXPECT_EQ("A=3", client.Call("0", "whoami", 3).text);
     EXPECT_EQ("one one one", Protocol::Labels(a));
     EXPECT_EQ(1u, Occurrences(client.Ask("api_stats"), " member "));
@@ -162,7 +162,7 @@ TEST_F(Labels, AnUpdateInAMessageThatIsTooLargeIsLostWithIt)
     Client        client(dir_, Plain(env));
     std::string   answers[2];
     for (Client *c : {&plain, &client}) {
-      c->Open(IorSaying(a, {{a.Number()}, "one"}).Text());
+      c->OpenUnchecked(IorSaying(a, {{a.Number()}, "one"}).Text());
       answers[c == &client] = c->Call("0", "whoami", 2).text;
     }
     EXPECT_EQ(answers[0], answers[1]);
@@ -186,7 +186,7 @@ TEST_F(Labels, AnUpdateThatClaimsAGigabyteCostsNoMemory)
     return {reply};
   });
   Client client(dir_, Plain());
-  client.Open(IorSaying(a, {{a.Number()}, "one"}).Text());
+  client.OpenUnchecked(IorSaying(a, {{a.Number()}, "one"}).Text());
   const long before = client.Facts()["peak"];
   EXPECT_EQ(1, client.Call("0", "whoami").Errors());
   const long after = client.Facts()["peak"];

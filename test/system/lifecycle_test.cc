@@ -61,7 +61,7 @@ TEST_F(LifeCycle, ShutdownWakesCallsThatSleepBetweenPasses)
   Port   dead;
   Client client(dir_, Config("ordered", dead.Address(),
                              {"ORBfolbRetry=20000:60000:0"}));
-  client.Open(IorAt(kFakeKey, dead.Number()));
+  client.OpenUnchecked(IorAt(kFakeKey, dead.Number()));
   client.Begin("call 0 whoami");
   EXPECT_TRUE(
       Eventually([&] { return client.Connects()[dead.Number()] > 0; }));

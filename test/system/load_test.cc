@@ -56,7 +56,7 @@ TEST_F(SystemTest, AServerThatFailsFastGetsLessThanItsShare)
   FakeServer c(AnswerWith("C"));
   Client     client(dir_, Config("peak-ewma", Join({At(a), At(b), At(c)}),
                                  {kNoLocate}));
-  client.Open(IorAt(kFakeKey, a.Number()));
+  client.OpenUnchecked(IorAt(kFakeKey, a.Number()));
   const Calls calls = client.Call("0", "whoami", 600);
   EXPECT_LT(0, calls.Errors()) << calls.text;
   EXPECT_GT(100, calls.Errors()) << calls.text;
@@ -65,7 +65,7 @@ TEST_F(SystemTest, AServerThatFailsFastGetsLessThanItsShare)
   FakeServer d(RaiseSystem("BAD_PARAM", 0, kNo));
   Client     other(dir_, Config("peak-ewma", Join({At(d), At(b)}),
                                 {kNoLocate}));
-  other.Open(IorAt(kFakeKey, d.Number()));
+  other.OpenUnchecked(IorAt(kFakeKey, d.Number()));
   const Calls mixed = other.During("0", "whoami", 1000, 8);
   EXPECT_LT(mixed.Total() / 5, mixed.Errors()) << mixed.text;
 }

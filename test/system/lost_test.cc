@@ -51,7 +51,7 @@ TEST_F(Lost, T20_OnAReusedConnection_RaisedAndAvoided)
   FakeServer a(Losing("A"));
   FakeServer b(AnswerWith("B"));
   Begin({a.Address(), b.Address()});
-  client_->Open(a.IorOf(kFakeKey));
+  client_->OpenUnchecked(a.IorOf(kFakeKey));
   EXPECT_EQ("A=1", Call());
   EXPECT_EQ(Times(kWaitingForReply, 1), Call("incr"));
   EXPECT_EQ("avoided A;", Events());
@@ -65,7 +65,7 @@ TEST_F(Lost, T20_OnANewConnection_RaisedAndEjected)
   FakeServer a(Losing("A"));
   FakeServer b(AnswerWith("B"));
   Begin({a.Address(), b.Address()});
-  client_->Open(a.IorOf(kFakeKey));
+  client_->OpenUnchecked(a.IorOf(kFakeKey));
   EXPECT_EQ(Times(kWaitingForReply, 1), Call("incr"));
   EXPECT_EQ("ejected A;", Events());
   EXPECT_EQ(1u, a.Count("incr"));
@@ -108,7 +108,7 @@ TEST_F(Lost, PartialReplyIsALostReply)
   });
   FakeServer b(AnswerWith("B"));
   Begin({a.Address(), b.Address()});
-  client_->Open(a.IorOf(kFakeKey));
+  client_->OpenUnchecked(a.IorOf(kFakeKey));
   EXPECT_EQ("A=1", Call());
   const std::string answer = Call("incr");
   EXPECT_EQ(0u, answer.find("!COMM_FAILURE_")) << answer;
@@ -129,7 +129,7 @@ TEST_F(Lost, T71_ALocateRequestIsSentToEveryCandidate)
   FakeServer c(AnswerWith("C"));
   Begin({a.Address(), b.Address(), c.Address()},
         {"ORBverifyObjectExistsAndType=1"});
-  client_->Open(a.IorOf(kFakeKey));
+  client_->OpenUnchecked(a.IorOf(kFakeKey));
   EXPECT_EQ("C=1", Call());
   EXPECT_EQ(1u, a.Messages());
   EXPECT_EQ(1u, b.Messages());
@@ -141,7 +141,7 @@ TEST_F(Lost, BuiltInOperationsAreSentAgainOnce)
     FakeServer a(Losing("A"));
     FakeServer b(AnswerWith("B"));
     Begin({a.Address(), b.Address()});
-    client_->Open(a.IorOf(kFakeKey));
+    client_->OpenUnchecked(a.IorOf(kFakeKey));
     const std::string answer = Call(op, "IDL:Other:1.0");
     EXPECT_EQ(std::string(op) == "is_a" ? "yes=1" : "exists=1", answer);
     EXPECT_EQ(1u, a.Messages());
@@ -150,7 +150,7 @@ TEST_F(Lost, BuiltInOperationsAreSentAgainOnce)
     FakeServer d(Losing("D"));
     FakeServer e(AnswerWith("E"));
     Begin({c.Address(), d.Address(), e.Address()});
-    client_->Open(c.IorOf(kFakeKey));
+    client_->OpenUnchecked(c.IorOf(kFakeKey));
     EXPECT_EQ(Times(kWaitingForReply, 1), Call(op, "IDL:Other:1.0"));
     EXPECT_EQ(1u, d.Messages());
     EXPECT_EQ(0u, e.Messages());
@@ -177,7 +177,7 @@ TEST_F(Lost, IdempotentOperationsAreSentAgainOnce)
     FakeServer b(AnswerWith("B"));
     Begin({a.Address(), b.Address()},
           {"ORBfolbIdempotent=" + std::string(row.patterns)});
-    client_->Open(a.IorOf(kFakeKey));
+    client_->OpenUnchecked(a.IorOf(kFakeKey));
     EXPECT_EQ("A=1", Call());
     EXPECT_EQ(row.again ? "B=1" : Times(kWaitingForReply, 1),
               Call(row.op, "3"))
@@ -193,7 +193,7 @@ TEST_F(Lost, IdempotentOperationsWalkNotThroughAllReplicas)
   FakeServer c(AnswerWith("C"));
   Begin({a.Address(), b.Address(), c.Address()},
         {"ORBfolbIdempotent=*#incr", "ORBfolbRetry=10:1000:0"});
-  client_->Open(a.IorOf(kFakeKey));
+  client_->OpenUnchecked(a.IorOf(kFakeKey));
   EXPECT_EQ(Times(kWaitingForReply, 1), Call("incr"));
   EXPECT_EQ(1u, a.Messages());
   EXPECT_EQ(1u, b.Messages());
@@ -209,7 +209,7 @@ TEST_F(Lost, IdempotentByTheInterfaceOfACorbalocReference)
   std::string key;
   for (const char c : kFakeKey)
     key += c == '\xff' ? "%ff" : c == '\0' ? "%00" : std::string(1, c);
-  client_->Open("corbaloc::" + a.Address() + "/" + key);
+  client_->OpenUnchecked("corbaloc::" + a.Address() + "/" + key);
   EXPECT_EQ("B=1", Call("incr"));
   EXPECT_EQ(1u, a.Count("incr"));
 }
@@ -267,7 +267,7 @@ TEST_F(Lost, KeepAlive_APeerThatReadsNothingIsGivenUp)
   FakeServer b(AnswerWith("B"));
   Begin({port.Address(), b.Address()}, {"ORBfolbKeepAlive=1000",
                                        "ORBgiopMaxMsgSize=100000000"});
-  client_->Open(IorAt(kFakeKey, port.Number()));
+  client_->OpenUnchecked(IorAt(kFakeKey, port.Number()));
   const Calls calls = client_->Call("0", "put", 1, 1, "30000000");
   EXPECT_EQ(1, calls.Errors()) << calls.text;
   EXPECT_GE(calls.ms, 900);

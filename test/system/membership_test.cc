@@ -156,7 +156,7 @@ TEST_F(Membership, Weight0_NoCallEvenWhenAllOthersAreDead)
         "per-request-weighted"}) {
     Client client(dir_, Config(policy, dead.Address() + "," + a_.Address() +
                                            "*0"));
-    client.Open(ior_);
+    client.OpenUnchecked(ior_);
     EXPECT_EQ(Times(kConnectFailed, 1), client.Call("0", "whoami").text)
         << policy;
   }

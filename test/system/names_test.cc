@@ -72,7 +72,7 @@ TEST_F(Names, OwnNamesAreResolvedAtTheFirstCallNotBefore)
 {
   Client client(dir_, {"ORBfolbPolicy=ordered",
                        Hosts("one.test 127.0.0.1\n")});
-  client.Open(IorAt(kFakeKey, a_.Number(), {b_.Number()}, "one.test"));
+  client.OpenUnchecked(IorAt(kFakeKey, a_.Number(), {b_.Number()}, "one.test"));
   EXPECT_EQ("total=0", client.Ask("lookups"));
   EXPECT_EQ("A=1", client.Call("0", "whoami").text);
   EXPECT_EQ(0u, client.Ask("lookups").find("one.test="));
@@ -213,7 +213,7 @@ TEST_F(Names, AHangingNameUnderADeadlineIsATimeoutAndOnlyAvoided)
                              {kNoLocate, "ORBclientCallTimeOutPeriod=300",
                               Hosts("hangs.test +10000 127.0.0.1\n")}));
   client.Ask("api_watch");
-  client.Open(IorAt(kFakeKey, a_.Number(), {}, "hangs.test"));
+  client.OpenUnchecked(IorAt(kFakeKey, a_.Number(), {}, "hangs.test"));
   const Calls calls = client.Call("0", "whoami");
   EXPECT_EQ(0u, calls.text.find("!TIMEOUT_CallTimedOut")) << calls.text;
   EXPECT_TRUE(Has(calls.text, "/NO=1")) << calls.text;
@@ -227,7 +227,7 @@ TEST_F(Names, AHangingNameUnderOurCapIsConnectFailed)
   Client client(dir_, Config("ordered", address,
                              {"ORBfolbConnectTimeOutPeriod=300",
                               Hosts("hangs.test +10000 127.0.0.1\n")}));
-  client.Open(IorAt(kFakeKey, a_.Number(), {}, "hangs.test"));
+  client.OpenUnchecked(IorAt(kFakeKey, a_.Number(), {}, "hangs.test"));
   EXPECT_EQ(Times(kConnectFailed, 1), client.Call("0", "whoami").text);
 }
 

@@ -126,6 +126,17 @@ std::string Server::Key() const
   return KeyOf(iors_[0]);
 }
 
+std::string Server::Corbaloc() const
+{
+  std::string uri = "corbaloc::" + Address() + "/";
+  for (const char c : Key()) {
+    char text[4];
+    snprintf(text, sizeof text, "%%%02x", static_cast<unsigned char>(c));
+    uri += text;
+  }
+  return uri;
+}
+
 static size_t CountExecutions(const std::string &log, const std::string &name,
                               const std::string &operation)
 {
@@ -307,6 +318,16 @@ std::string Client::Ask(const std::string &command, double ms)
 std::string Client::Open(const std::string &uri, int n)
 {
   return Ask("open " + uri + " " + std::to_string(n));
+}
+
+std::string Client::OpenKept(const std::string &uri, int n)
+{
+  return Ask("open_kept " + uri + " " + std::to_string(n));
+}
+
+std::string Client::OpenUnchecked(const std::string &uri, int n)
+{
+  return Ask("open_unchecked " + uri + " " + std::to_string(n));
 }
 
 Calls Client::Call(const std::string &refs, const std::string &op, int n,

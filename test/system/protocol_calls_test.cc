@@ -40,7 +40,7 @@ TEST_F(Protocol, EachServerGetsTheLabelItGave)
   fresh[0] = IorSaying(a, {ports, "of0"});
   fresh[1] = IorSaying(b, {ports, "of1"});
   Client client(dir_, {"ORBfolbPolicy=per-request", kNoLocate});
-  client.Open(IorSaying(a, {ports, "of0"}).Text());
+  client.OpenUnchecked(IorSaying(a, {ports, "of0"}).Text());
   EXPECT_EQ("A=10 B=10", client.Call("0", "whoami", 20).text);
   EXPECT_EQ(10u, Occurrences(Labels(a), "of0"));
   EXPECT_EQ(9u, Occurrences(Labels(b), "of1"));
@@ -97,7 +97,7 @@ TEST_F(Protocol, OtherInterceptorsSeeWhatTheyWouldSee)
   }));
   Client client(dir_, Plain());
   client.Ask("intercept");
-  client.Open(IorSaying(a, {{a.Number()}, "one"}).Text());
+  client.OpenUnchecked(IorSaying(a, {{a.Number()}, "one"}).Text());
   EXPECT_EQ("A=2", client.Call("0", "whoami", 2).text);
   EXPECT_EQ("two", a.Last().Context(kLabelContext));
   EXPECT_EQ("mine", a.Last().Context(0x4D494E45));
@@ -124,7 +124,7 @@ TEST_F(Protocol, AnUpdateThatIsCutOffIsNone)
     });
     fresh = IorSaying(a, {{a.Number(), b.Number()}, "two"});
     Client client(dir_, Plain());
-    client.Open(IorSaying(a, {{a.Number()}, "one"}).Text());
+    client.OpenUnchecked(IorSaying(a, {{a.Number()}, "one"}).Text());
     EXPECT_EQ(1, client.Call("0", "whoami").Errors());
     EXPECT_EQ("A=1", client.Call("0", "whoami").text);
     EXPECT_EQ("one", a.Last().Context(kLabelContext));
@@ -194,7 +194,7 @@ TEST_F(Protocol, AReferenceOfAnotherTransportIsItsOwn)
   Client     client(dir_, Config("ordered", b.Address(), {kNoLocate}));
   Ior        ior = IorSaying(b, {{b.Number()}, "one"});
   ior.profiles[0].port = 0;
-  client.Open(ior.Text());
+  client.OpenUnchecked(ior.Text());
   EXPECT_EQ(1, client.Call("0", "whoami").Errors());
   EXPECT_EQ(0u, b.Connections());
 }

@@ -48,8 +48,8 @@ TEST_F(Protocol, ServersThatDoNotSpeakItGetNoContext)
   FakeServer a(AnswerWith("A")), b(AnswerWith("B"));
   Client     client(dir_, Config("per-request",
                                  a.Address() + "," + b.Address(), {kNoLocate}));
-  client.Open(IorSaying(a, {{a.Number()}, "one"}).Text());
-  client.Open(b.IorOf(kFakeKey));
+  client.OpenUnchecked(IorSaying(a, {{a.Number()}, "one"}).Text());
+  client.OpenUnchecked(b.IorOf(kFakeKey));
   client.Call("0", "whoami", 2);
   client.Call("1", "whoami", 2);
   size_t none = 0;
@@ -102,7 +102,7 @@ TEST_F(Protocol, AnUpdateBringsLabelAndMembers)
   }));
   fresh = IorSaying(a, {{a.Number(), b.Number()}, "two"});
   Client client(dir_, {"ORBfolbPolicy=per-request", kNoLocate});
-  client.Open(IorSaying(a, {{a.Number()}, "one"}).Text());
+  client.OpenUnchecked(IorSaying(a, {{a.Number()}, "one"}).Text());
   const std::string ior = client.Ask("ior 0");
   EXPECT_EQ("A=1", client.Call("0", "whoami").text);
   // Within two calls of the first update.
@@ -138,7 +138,7 @@ TEST_F(Protocol, UpdatesOfExceptionsAndOfFragments)
     const std::string label = "label" + std::to_string(kind);
     fresh = IorSaying(a, {{a.Number(), b.Number()}, label});
     Client client(dir_, Plain());
-    client.Open(IorSaying(a, {{a.Number()}, "one"}).Text());
+    client.OpenUnchecked(IorSaying(a, {{a.Number()}, "one"}).Text());
     const std::string op = kind == 0 ? "refuse" : "whoami";
     for (int i = 0; i < 2; ++i)
       EXPECT_EQ(1, client.Call("0", op).Of(kind == 0   ? "!user:Refused"
@@ -159,7 +159,7 @@ TEST_F(Protocol, AnUpdateOnEveryReplyIsBoundedAndTakenInOnce)
   // Without a label: so the server goes on telling.
   fresh = IorSaying(a, {{a.Number(), b.Number()}, "", false});
   Client client(dir_, Plain({"ORBtraceLevel=10"}));
-  client.Open(IorSaying(a, {{a.Number()}, "first"}).Text());
+  client.OpenUnchecked(IorSaying(a, {{a.Number()}, "first"}).Text());
   EXPECT_EQ("A=300", client.Call("0", "whoami", 300).text);
   EXPECT_EQ(300u, a.Count("whoami"));
   EXPECT_EQ("first", a.Received().at(0).Context(kLabelContext));
@@ -188,7 +188,7 @@ TEST_F(Protocol, ARetriedExceptionWithUpdatesEnds)
   FakeServer a(script), b(script);
   ports = {a.Number(), b.Number()};
   Client client(dir_, Plain());
-  client.Open(IorSaying(a, {ports, "one"}).Text());
+  client.OpenUnchecked(IorSaying(a, {ports, "one"}).Text());
   const std::string answer = client.Call("0", "whoami").text;
   EXPECT_EQ(0u, answer.find("!TRANSIENT")) << answer;
   EXPECT_TRUE(Has(answer, "/NO=1")) << answer;
@@ -223,7 +223,7 @@ TEST_F(Protocol, WhatDoesNotFitIsIgnoredAsAWhole)
         UpdateData(bad), UpdateData(large), UpdateData(none), cut, Octets(1)}) {
     data = d;
     Client client(dir_, Plain());
-    client.Open(IorSaying(a, {{a.Number()}, "one"}).Text());
+    client.OpenUnchecked(IorSaying(a, {{a.Number()}, "one"}).Text());
     EXPECT_EQ("A=3", client.Call("0", "whoami", 3).text);
     EXPECT_EQ("one", a.Last().Context(kLabelContext));
     EXPECT_EQ(1u, Occurrences(client.Ask("api_stats"), " member "));

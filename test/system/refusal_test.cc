@@ -56,7 +56,7 @@ protected:
   std::string Call(FakeServer &bad, const Strings &more = {})
   {
     Begin(bad, more);
-    client_->Open(bad.IorOf(kFakeKey));
+    client_->OpenUnchecked(bad.IorOf(kFakeKey));
     return client_->Call("0", "whoami").text;
   }
   // At a server of another kind of ORB.
@@ -70,7 +70,7 @@ protected:
     Profile       p = bad.ProfileOf(key);
     p.orb_type      = orb_type;
     ior.profiles.push_back(p);
-    client_->Open(ior.Text());
+    client_->OpenUnchecked(ior.Text());
     return client_->Call("0", "whoami").text;
   }
 
@@ -135,7 +135,7 @@ TEST_F(Refusals, WithOlderVersionsOfGiop)
       Profile       p = bad.ProfileOf(kFakeKey);
       p.minor         = minor;
       ior.profiles.push_back(p);
-      client_->Open(ior.Text());
+      client_->OpenUnchecked(ior.Text());
       const std::string text = client_->Call("0", "whoami").text;
       EXPECT_EQ(servant, Has(text, "!TRANSIENT")) << minor << ": " << text;
       EXPECT_EQ(1u, bad.Count("_non_existent"));
@@ -205,7 +205,7 @@ TEST_F(Refusals, NoAnswerDecidesNothing)
 {
   FakeServer bad(When(CloseAfterReading(Reaction::kSilence), Discards()));
   Begin(bad);
-  client_->Open(bad.IorOf(kFakeKey));
+  client_->OpenUnchecked(bad.IorOf(kFakeKey));
   const Calls calls = client_->Call("0", "whoami");
   EXPECT_TRUE(Has(calls.text, "!TRANSIENT")) << calls.text;
   EXPECT_GE(calls.ms, 900);
@@ -217,7 +217,7 @@ TEST_F(Refusals, HalfOfTheTimeLeftIsTakenAtMost)
 {
   FakeServer bad(When(CloseAfterReading(Reaction::kSilence), Discards()));
   Begin(bad, {"ORBclientCallTimeOutPeriod=800"});
-  client_->Open(bad.IorOf(kFakeKey));
+  client_->OpenUnchecked(bad.IorOf(kFakeKey));
   const Calls calls = client_->Call("0", "whoami");
   EXPECT_TRUE(Has(calls.text, "!TRANSIENT")) << calls.text;
   EXPECT_GE(calls.ms, 300);
@@ -235,7 +235,7 @@ TEST_F(Refusals, NobodyElseSeesTheQuestion)
   ior.profiles.push_back(p);
   Begin(bad);
   client_->Ask("intercept");
-  client_->Open(ior.Text());
+  client_->OpenUnchecked(ior.Text());
   EXPECT_EQ("good=1", client_->Call("0", "whoami").text);
   EXPECT_EQ("replies=2 contexts=0", client_->Ask("intercepted"));
   ASSERT_EQ(2u, bad.Messages());
@@ -257,7 +257,7 @@ TEST_F(Refusals, WithInterleavedCalls)
     Begin(bad,
           {"ORBoneCallPerConnection=0", "ORBmaxGIOPConnectionPerServer=1",
            "ORBfolbOutlier=off"});
-    client_->Open(bad.IorOf(kFakeKey));
+    client_->OpenUnchecked(bad.IorOf(kFakeKey));
     const Calls calls = client_->Call("0", "whoami", 5, 8);
     EXPECT_EQ(servant ? 40 : 0, calls.Errors()) << calls.text;
     EXPECT_EQ(bad.Count("whoami"), bad.Count("_non_existent"));
@@ -400,7 +400,7 @@ TEST_F(NestedCalls, PassesWaitForAServerThatDiscards)
   cluster["A"].Tell("manager discarding");
   Client client(dir_, Config("ordered", cluster.Endpoints(),
                              {kNoLocate, "ORBfolbRetry=20:20000:20:200"}));
-  client.Open(cluster["A"].Ior());
+  client.OpenUnchecked(cluster["A"].Ior());
   client.Begin("call 0 incr");
   Watch(300);
   cluster["A"].Tell("manager active");

@@ -5,40 +5,26 @@
 
 namespace folbtest {
 
-class Released : public SystemTest
-{
-protected:
-  // It asks for the interface, which the URI does not say: the reference is
-  // another one of the same identity.
-  static std::string Narrowed(Client &client, const Server &server,
-                              const char *keep = "")
-  {
-    std::string uri = "corbaloc::" + server.Address() + "/";
-    for (const char c : server.Key()) {
-      char text[4];
-      snprintf(text, sizeof text, "%%%02x", static_cast<unsigned char>(c));
-      uri += text;
-    }
-    return client.Ask("narrowed " + uri + " " + keep);
-  }
-};
+class Released : public SystemTest {};
 
 TEST_F(Released, MoreThreadsThanConnections)
 {
   Cluster cluster(dir_, 1);
   Client  client(dir_, Config("ordered", cluster.Endpoints()));
-  EXPECT_EQ("A=160",
-            client.Call(Narrowed(client, cluster["A"]), "slow", 20, 8, "20")
-                .text);
+  EXPECT_EQ(
+      "A=160",
+      client.Call(client.Open(cluster["A"].Corbaloc()), "slow", 20, 8, "20")
+          .text);
 }
 
 TEST_F(Released, AContextStaysAtItsEndpoint)
 {
   Cluster cluster(dir_, 2);
   Client  client(dir_, Config("ordered", cluster.Endpoints()));
-  EXPECT_EQ("A=160",
-            client.Call(Narrowed(client, cluster["A"]), "slow", 20, 8, "20")
-                .text);
+  EXPECT_EQ(
+      "A=160",
+      client.Call(client.Open(cluster["A"].Corbaloc()), "slow", 20, 8, "20")
+          .text);
 }
 
 TEST_F(Released, RetrySleepsItsTime)
@@ -46,7 +32,7 @@ TEST_F(Released, RetrySleepsItsTime)
   Cluster cluster(dir_, 1);
   Client  client(dir_, Config("ordered", cluster.Endpoints(),
                               {"ORBfolbRetry=1000:5000:0"}));
-  const std::string ref = Narrowed(client, cluster["A"]);
+  const std::string ref = client.Open(cluster["A"].Corbaloc());
   cluster["A"].Kill();
   client.Connects();
   client.Begin("call " + ref + " whoami");
@@ -62,7 +48,7 @@ TEST_F(Released, HandlersThatSayRetryArePaced)
   Cluster cluster(dir_, 1);
   Client  client(dir_, Config("ordered", cluster.Endpoints(),
                               {"CLIENT_HANDLERS=transient:4"}));
-  const std::string ref = Narrowed(client, cluster["A"]);
+  const std::string ref = client.Open(cluster["A"].Corbaloc());
   cluster["A"].Kill();
   const Calls calls = client.Call(ref, "whoami");
   EXPECT_EQ(Times(kConnectFailed, 1), calls.text);
@@ -74,7 +60,7 @@ TEST_F(Released, WhileACallSleeps)
   Cluster cluster(dir_, 1);
   Client  client(dir_, Config("ordered", cluster.Endpoints(),
                               {"ORBfolbRetry=1000:60000:0"}));
-  const std::string ref = Narrowed(client, cluster["A"], "keep");
+  const std::string ref = client.OpenKept(cluster["A"].Corbaloc());
   cluster["A"].Kill();
   client.Connects();
   client.Begin("call " + ref + " whoami");
@@ -90,7 +76,7 @@ TEST_F(Released, ShutdownWakesASleepingCall)
   Cluster cluster(dir_, 1);
   Client  client(dir_, Config("ordered", cluster.Endpoints(),
                               {"ORBfolbRetry=20000:60000:0"}));
-  const std::string ref = Narrowed(client, cluster["A"]);
+  const std::string ref = client.Open(cluster["A"].Corbaloc());
   cluster["A"].Kill();
   client.Connects();
   client.Begin("call " + ref + " whoami");
@@ -107,7 +93,7 @@ TEST_F(Released, ShutdownWakesACallThatWaitsForAConnection)
   Cluster cluster(dir_, 1);
   Client  client(dir_, Config("ordered", cluster.Endpoints(),
                               {"ORBmaxGIOPConnectionPerServer=1"}));
-  const std::string ref = Narrowed(client, cluster["A"]);
+  const std::string ref = client.Open(cluster["A"].Corbaloc());
   client.Begin("call " + ref + " slow 1 2 3000");
   ASSERT_TRUE(
       Eventually([&] { return cluster["A"].Executed("slow") == 1; }));
@@ -121,12 +107,14 @@ TEST_F(Released, TheNextOrbHasNotShutDown)
 {
   Cluster cluster(dir_, 1);
   Client  client(dir_, Config("ordered", cluster.Endpoints()));
-  EXPECT_EQ("A=1", client.Call(Narrowed(client, cluster["A"]), "whoami").text);
+  EXPECT_EQ("A=1",
+            client.Call(client.Open(cluster["A"].Corbaloc()), "whoami").text);
   client.Ask("destroy");
   EXPECT_EQ("ok", client.Ask("init"));
-  EXPECT_EQ("A=160",
-            client.Call(Narrowed(client, cluster["A"]), "slow", 20, 8, "20")
-                .text);
+  EXPECT_EQ(
+      "A=160",
+      client.Call(client.Open(cluster["A"].Corbaloc()), "slow", 20, 8, "20")
+          .text);
 }
 
 } // namespace folbtest

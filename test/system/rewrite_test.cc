@@ -63,7 +63,7 @@ TEST_F(Rewrite, TheReferenceStaysAsItWas)
   Client            plain(dir_, {}, {}, Load::kPlain);
   auto              client = Begin("127.9.9.9=127.0.0.1");
   for (Client *c : {&plain, client.get()})
-    c->Open(ior);
+    c->OpenUnchecked(ior);
   EXPECT_EQ("A=1", client->Call("0", "whoami").text);
   for (const char *command : {"ior 0", "hash 0", "equivalent 0 0"})
     EXPECT_EQ(plain.Ask(command), client->Ask(command)) << command;
@@ -94,8 +94,8 @@ TEST_F(Rewrite, OneThatIsLeftFailsAlone)
   auto client = Begin("127.9.9.9=drop");
   folbtest::Ior ior = DecodeIor(IorAt(kFakeKey, dead_.Number()));
   ior.profiles[0].alternates = {{kForeign, a_.Number()}};
-  client->Open(AtForeign(a_.Number(), {dead_.Number()}));
-  client->Open(ior.Text());
+  client->OpenUnchecked(AtForeign(a_.Number(), {dead_.Number()}));
+  client->OpenUnchecked(ior.Text());
   EXPECT_EQ(Times(kConnectFailed, 4), client->Call("0-1", "whoami", 4).text);
   EXPECT_EQ(0, client->Connects()[a_.Number()]);
 }
@@ -106,7 +106,7 @@ TEST_F(Rewrite, AllDroppedRaisesNoUsableProfile)
        {Strings{}, Strings{"ORBfolbEndpoints=" + From(a_.Number()) + "," +
                            b_.Address()}}) {
     auto client = Begin("127.9.9.9=drop", env);
-    client->Open(AtForeign(a_.Number()));
+    client->OpenUnchecked(AtForeign(a_.Number()));
     const Calls calls = client->Call("0", "whoami", 3);
     EXPECT_EQ(Times(kNoUsableProfile, 3), calls.text);
     EXPECT_EQ(0, client->Connects()[0]);
@@ -164,8 +164,8 @@ TEST_F(Rewrite, MembersAreTakenAsTheyAreListed)
                       {"ORBfolbEndpoints=" + a_.Address() + "," +
                        b_.Address()},
                       "per-request");
-  client->Open(b_.IorOf(kFakeKey));
-  client->Open(a_.IorOf(kFakeKey));
+  client->OpenUnchecked(b_.IorOf(kFakeKey));
+  client->OpenUnchecked(a_.IorOf(kFakeKey));
   EXPECT_EQ("A=5 B=5", client->Call("0", "whoami", 10).text);
   EXPECT_EQ(Times(kConnectFailed, 1), client->Call("1", "whoami").text);
 }
@@ -203,7 +203,7 @@ TEST_F(Rewrite, TheProfileSentIsRewritten)
     });
     auto client =
         Begin(From(dead_.Number()) + "=" + To(asks.Number()), {kNoLocate});
-    client->Open(AtForeign(dead_.Number()));
+    client->OpenUnchecked(AtForeign(dead_.Number()));
     EXPECT_EQ("asked=2", client->Call("0", "whoami", 2).text);
     const GiopRequest last = asks.Last();
     EXPECT_EQ(mode, last.addressing);
@@ -233,7 +233,7 @@ TEST_F(Rewrite, IsLoggedAtLevelTen)
                       {"ORBtraceLevel=10", "ORBtraceTime=0"});
   folbtest::Ior ior = DecodeIor(AtForeign(dead_.Number()));
   ior.profiles[0].alternates = {{kForeign, b_.Number()}};
-  client->Open(ior.Text());
+  client->OpenUnchecked(ior.Text());
   EXPECT_EQ("A=3", client->Call("0", "whoami", 3).text);
   const std::string said = client->Errors();
   EXPECT_EQ(1u, Occurrences(said, From(dead_.Number()) +

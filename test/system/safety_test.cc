@@ -43,7 +43,7 @@ TEST_F(Safety, WhatWasSentAgainAtATargetGoesNowhereElse)
   FakeServer a(ForwardTo(
       [&] { return IorAt(kFakeKey, one.Number(), {two.Number()}); }));
   auto client = Begin({a.Address(), good.Address()}, Idempotent());
-  client->Open(a.IorOf(kFakeKey));
+  client->OpenUnchecked(a.IorOf(kFakeKey));
   EXPECT_EQ(Times(kWaitingForReply, 1), client->Call("0", "whoami").text);
   EXPECT_EQ(1u, one.Count("whoami"));
   EXPECT_EQ(1u, two.Count("whoami"));
@@ -56,7 +56,7 @@ TEST_F(Safety, WhatWasSentAgainIsNotSentAgainAtATarget)
   FakeServer b(ForwardTo(
       [&] { return IorAt(kFakeKey, one.Number(), {two.Number()}); }));
   auto client = Begin({a.Address(), b.Address()}, Idempotent());
-  client->Open(a.IorOf(kFakeKey));
+  client->OpenUnchecked(a.IorOf(kFakeKey));
   EXPECT_EQ(Times(kWaitingForReply, 1), client->Call("0", "whoami").text);
   EXPECT_EQ(1u, a.Count("whoami"));
   EXPECT_EQ(1u, one.Count("whoami"));
@@ -68,7 +68,7 @@ TEST_F(Safety, WhatWasSentAgainIsNotSentAgainInAFurtherPass)
   FakeServer a(Losing()), b(Losing()), c(AnswerWith("C"));
   auto client = Begin({a.Address(), b.Address(), c.Address()},
                       {Idempotent()[0], "ORBfolbRetry=20:1000:0"});
-  client->Open(a.IorOf(kFakeKey));
+  client->OpenUnchecked(a.IorOf(kFakeKey));
   EXPECT_EQ(Times(kWaitingForReply, 1), client->Call("0", "whoami").text);
   EXPECT_EQ(2u, a.Messages() + b.Messages());
   EXPECT_EQ(0u, c.Messages());
@@ -80,7 +80,7 @@ TEST_F(Safety, OnewaysAreSentOnceAlsoWhenDeclaredIdempotent)
   for (const Reaction::After how : {Reaction::kClose, Reaction::kReset}) {
     FakeServer a(CloseAfterReading(how)), b(CloseAfterReading(how));
     auto       client = Begin({a.Address(), b.Address()}, Idempotent());
-    client->Open(a.IorOf(kFakeKey));
+    client->OpenUnchecked(a.IorOf(kFakeKey));
     // Those that go over a connection which is just being closed are lost.
     for (int i = 100; i < 160; i++)
       EXPECT_EQ("sent=1",
@@ -114,7 +114,7 @@ TEST_F(Safety, AServerThatAsksForAnotherModeForEverIsCutOff)
     auto       client =
         Begin({a.Address(), b.Address()},
               {std::string("ORBverifyObjectExistsAndType=") + locate});
-    client->Open(a.IorOf(kFakeKey));
+    client->OpenUnchecked(a.IorOf(kFakeKey));
     const std::string text = client->Call("0", "whoami").text;
     EXPECT_EQ(0u, text.find("!INTERNAL")) << text;
     EXPECT_TRUE(Has(text, "/NO=1")) << text;
@@ -128,7 +128,7 @@ TEST_F(Safety, SleepsEndWithTheDeadlineAndNotMuchBefore)
   Port   dead;
   auto   client = Begin({dead.Address()}, {"ORBfolbRetry=100:60000:0:100",
                                            "ORBclientCallTimeOutPeriod=800"});
-  client->Open(IorAt(kFakeKey, dead.Number()));
+  client->OpenUnchecked(IorAt(kFakeKey, dead.Number()));
   const Calls calls = client->Call("0", "whoami");
   EXPECT_EQ(1, calls.Errors()) << calls.text;
   // A sleep of 120 ms at the most would have passed it.

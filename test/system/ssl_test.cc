@@ -129,13 +129,13 @@ TEST_F(Ssl, EndpointsOfItAreFailedOverTo)
   address = SecTrans(dead.Number());
   Client plain(dir_, With({std::string("LD_PRELOAD=") + kSslTransport}), {},
                Load::kPlain);
-  plain.Open(ior.Text());
+  plain.OpenUnchecked(ior.Text());
   EXPECT_EQ(Times(kConnectFailed, 1), plain.Call("0", "whoami").text);
   Client client(dir_, With(PluginEnv(kSslTransport),
                            Config("ordered", "giop:ssl:" + dead.Address() +
                                                  ",giop:ssl:" +
                                                  live.Address())));
-  client.Open(ior.Text());
+  client.OpenUnchecked(ior.Text());
   EXPECT_EQ("S=4", client.Call("0", "whoami", 4).text) << client.Errors();
   EXPECT_EQ(1, client.Connects()[dead.Number()]);
 }

@@ -22,7 +22,7 @@ protected:
     ior.profiles.push_back(p);
     Client client(dir_, Config("per-request",
                                dead.Address() + "," + other.Address()));
-    client.Open(ior.Text(), 3);
+    client.OpenUnchecked(ior.Text(), 3);
     const std::string answer = client.Call("0-2", "whoami", 3).text;
     EXPECT_TRUE(answer == "other=3" || answer == Times(kConnectFailed, 3))
         << answer;

@@ -23,7 +23,7 @@ protected:
   void Begin(FakeServer &bad, const Strings &more = {})
   {
     Begin(bad.Address(), more);
-    client_->Open(bad.IorOf(kFakeKey));
+    client_->OpenUnchecked(bad.IorOf(kFakeKey));
   }
   std::string Call(const std::string &op = "whoami", int n = 1)
   {
@@ -57,7 +57,7 @@ TEST_F(Verdicts, ConnectTimedOutByOurCap_NextEndpointAndEjected)
 {
   BlackHole hole;
   Begin(hole.Address(), {"ORBfolbConnectTimeOutPeriod=200"});
-  client_->Open(IorAt(kFakeKey, hole.Number()));
+  client_->OpenUnchecked(IorAt(kFakeKey, hole.Number()));
   const Calls calls = client_->Call("0", "whoami");
   EXPECT_EQ("good=1", calls.text);
   EXPECT_GE(calls.ms, 190);
@@ -81,7 +81,7 @@ TEST_F(Verdicts, ConnectCutByHalfOfTheTimeLeft_NextEndpointAndAvoided)
 {
   BlackHole hole;
   Begin(hole.Address(), {"ORBclientCallTimeOutPeriod=1600"});
-  client_->Open(IorAt(kFakeKey, hole.Number()));
+  client_->OpenUnchecked(IorAt(kFakeKey, hole.Number()));
   const Calls calls = client_->Call("0", "whoami");
   EXPECT_EQ("good=1", calls.text);
   EXPECT_GE(calls.ms, 700);
@@ -197,7 +197,7 @@ TEST_F(Verdicts, ReplyObjectNotExist_0x4F4D0001_OnlyThisReferenceMoves)
     return {ReplyText(r, "bad")};
   });
   Begin(bad);
-  client_->Open(bad.IorOf(kFakeKey + "2"));
+  client_->OpenUnchecked(bad.IorOf(kFakeKey + "2"));
   EXPECT_EQ("bad=1", client_->Call("1", "whoami").text);
   EXPECT_EQ("good=5", Call("whoami", 5));
   EXPECT_EQ("none", Events());
@@ -213,7 +213,7 @@ TEST_F(Verdicts, ReplyObjectNotExist_0x4F4D0001_OfAnotherOrbIsForTheCaller)
   p.orb_type      = kOrbTypeJacOrb;
   ior.profiles.push_back(p);
   Begin(bad.Address());
-  client_->Open(ior.Text());
+  client_->OpenUnchecked(ior.Text());
   EXPECT_EQ("!OBJECT_NOT_EXIST_NoMatch/NO=1", Call());
   EXPECT_EQ("none", Events());
   EXPECT_EQ(0u, good_.Messages());
@@ -238,7 +238,7 @@ TEST_F(Verdicts, ReplyAdapterOfAll_TheLastExceptionAndNothingAvoided)
   Client client(dir_, Config("ordered", bad.Address() + "," + worse.Address(),
                              {kNoLocate}));
   client.Ask("api_watch");
-  client.Open(bad.IorOf(kFakeKey));
+  client.OpenUnchecked(bad.IorOf(kFakeKey));
   EXPECT_EQ("!OBJECT_NOT_EXIST:53550002/NO=1",
             client.Call("0", "whoami").text);
   EXPECT_EQ("none", client.Ask("api_events"));
@@ -332,7 +332,7 @@ TEST_F(Verdicts, T75_NeedsAddressingMode_SameEndpointInThatMode)
 TEST_F(Verdicts, NothingToTry_AllDrained)
 {
   Client client(dir_, Config("ic-based", good_.Address() + "*0"));
-  client.Open(good_.IorOf(kFakeKey));
+  client.OpenUnchecked(good_.IorOf(kFakeKey));
   EXPECT_EQ(Times(kNoUsableProfile, 1), client.Call("0", "whoami").text);
   EXPECT_EQ(0u, good_.Connections());
 }
@@ -344,7 +344,7 @@ TEST_F(Verdicts, T22_AllRefused_AsPlainOmniOrb)
   for (const char *policy : {"ordered", "ic-based", "per-request"}) {
     Client client(dir_,
                   Config(policy, one.Address() + "," + two.Address()));
-    client.Open(IorAt(kFakeKey, one.Number()));
+    client.OpenUnchecked(IorAt(kFakeKey, one.Number()));
     for (int i = 0; i < 3; i++) {
       EXPECT_EQ(Times(kConnectFailed, 1), client.Call("0", "whoami").text);
       const std::map<int, long> connects = client.Connects();
@@ -360,7 +360,7 @@ TEST_F(Verdicts, T22_TheLastAttemptDecides)
   FakeServer last(RaiseSystem("TRANSIENT", 0x4F4D0001, kNo));
   Client     client(dir_, Config("ordered", dead.Address() + "," +
                                                 last.Address(), {kNoLocate}));
-  client.Open(IorAt(kFakeKey, dead.Number()));
+  client.OpenUnchecked(IorAt(kFakeKey, dead.Number()));
   // The refused one is ejected by then and so comes last, not first.
   const std::string first = client.Call("0", "whoami").text;
   EXPECT_EQ(0u, first.find("!TRANSIENT_")) << first;
@@ -381,7 +381,7 @@ TEST_F(Verdicts, AnAnswerTellsMoreThanARefusedConnect)
       Client client(dir_, Config("ordered", Join(order),
                                  {kNoLocate,
                                   "ORBfolbRetry=" + std::string(retry)}));
-      client.Open(gone.IorOf(kFakeKey));
+      client.OpenUnchecked(gone.IorOf(kFakeKey));
       const size_t before = gone.Count("whoami");
       EXPECT_EQ("!OBJECT_NOT_EXIST_NoMatch/NO=4",
                 client.Call("0", "whoami", 4).text)
@@ -394,7 +394,7 @@ TEST_F(Verdicts, AnAnswerTellsMoreThanARefusedConnect)
                                  Join({gone.Address(), busy.Address(),
                                        dead.Address()}),
                                  {kNoLocate}));
-  client.Open(gone.IorOf(kFakeKey));
+  client.OpenUnchecked(gone.IorOf(kFakeKey));
   EXPECT_EQ(Times(kConnectFailed, 1), client.Call("0", "whoami").text);
 }
 
@@ -407,7 +407,7 @@ TEST_F(Verdicts, TheLogNamesEveryEndpointThatWasTried)
                                  Join({dead.Address(), gone.Address(),
                                        lost.Address()}),
                                  {kNoLocate, "ORBtraceLevel=5"}));
-  client.Open(IorAt(kFakeKey, dead.Number()));
+  client.OpenUnchecked(IorAt(kFakeKey, dead.Number()));
   EXPECT_EQ(Times(kWaitingForReply, 1), client.Call("0", "whoami").text);
   const std::string line =
       "whoami failed: " + dead.Address() + " connect failed; " +
@@ -438,7 +438,7 @@ TEST_F(Verdicts, Retry_SleepsAddUpToTheirMaximum)
   Port   dead;
   Client client(dir_, Config("ordered", dead.Address(),
                              {"ORBfolbRetry=300:900:0"}));
-  client.Open(IorAt(kFakeKey, dead.Number()));
+  client.OpenUnchecked(IorAt(kFakeKey, dead.Number()));
   const Calls calls = client.Call("0", "whoami");
   EXPECT_EQ(Times(kConnectFailed, 1), calls.text);
   EXPECT_GE(calls.ms, 450);
@@ -454,7 +454,7 @@ TEST_F(Verdicts, Retry_SleepsDoNotPassTheDeadline)
   Client client(dir_, Config("ordered", dead.Address(),
                              {"ORBfolbRetry=400:60000:100",
                               "ORBclientCallTimeOutPeriod=500"}));
-  client.Open(IorAt(kFakeKey, dead.Number()));
+  client.OpenUnchecked(IorAt(kFakeKey, dead.Number()));
   const Calls calls = client.Call("0", "whoami");
   EXPECT_EQ(Times(kConnectFailed, 1), calls.text);
   // One sleep of 320 to 480 ms; another would pass it.
