@@ -58,6 +58,16 @@ uint32_t folb_random_locked(struct folb_engine *engine)
   return result;
 }
 
+uint64_t folb_engine_jitter(struct folb_engine *engine, uint64_t ms)
+{
+  uint32_t random;
+
+  folb_lock(engine);
+  random = folb_random_locked(engine);
+  folb_unlock(engine);
+  return folb_jitter(ms, random);
+}
+
 /* splitmix64 spreads any seed over the state and never leaves it all zero.
  * A child of fork(2) has the seed of its parent, but not its pid. */
 static void random_seed(struct folb_engine *engine, uint32_t pid)

@@ -93,6 +93,11 @@ static const struct folb_key_spec specs[] = {
          "calls of this process outstanding at one endpoint at once", false,
          false),
      FOLB_FORM_NUMBER, 0, 1000000, NULL, FIELD(max_calls)},
+    {KEY("folbMaxConnectionAge", "0", TIMES_MS "; 0 = never",
+         "ms after which a connection is closed between two calls, 20 % less "
+         "to 20 % more",
+         false, false),
+     FOLB_FORM_NUMBER, 0, DAY_MS, NULL, FIELD(max_age_ms)},
     {KEY("folbMaxForwards", "10", "0..1000; 0 = none is followed",
          "LOCATION_FORWARD hops one invocation may follow", false, false),
      FOLB_FORM_NUMBER, 0, 1000, NULL, FIELD(max_forwards)},

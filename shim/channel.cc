@@ -161,12 +161,28 @@ void Channel::disconnect()
 
 namespace {
 
-// With calls interleaved, pending octets may be another call's reply.
-bool shared(omni::giopStrand& strand)
+// With calls interleaved, pending octets may be another call's reply. Under
+// omniTransportLock.
+bool shared_locked(const omni::giopStrand& strand)
 {
-  omni_tracedmutex_lock lock(*omni::omniTransportLock);
   omni::giopStreamList* only = strand.clients.next;
   return only != &strand.clients && only->next != &strand.clients;
+}
+
+bool shared(const omni::giopStrand& strand)
+{
+  omni_tracedmutex_lock lock(*omni::omniTransportLock);
+  return shared_locked(strand);
+}
+
+// No other call comes to it any more. False: one has.
+bool retire(omni::giopStrand& strand)
+{
+  omni_tracedmutex_lock lock(*omni::omniTransportLock);
+  if (!orbParameters::oneCallPerConnection && shared_locked(strand))
+    return false;
+  strand.state(omni::giopStrand::DYING);
+  return true;
 }
 
 } // namespace
@@ -179,7 +195,7 @@ omni::GIOP_C& Channel::unopened(omni::GIOP_C& giop) const
 }
 
 // The connection at hand is to be looked at before it is used. Ends: every
-// round but the last one gives a dead connection back.
+// round but the last one gives a connection back that is dead or too old.
 omni::GIOP_C& Channel::acquire_checked(omni::GIOP_C&  first,
                                        const Request& request, bool fresh_only)
 {
@@ -190,14 +206,15 @@ omni::GIOP_C& Channel::acquire_checked(omni::GIOP_C&  first,
       return unopened(*giop);
     if (!orbParameters::oneCallPerConnection && shared(strand))
       return *giop;
-    if (!fresh_only && connection->good()) {
+    const bool good = connection->good();
+    if (!fresh_only && good && !connection->too_old(request.now)) {
       connection->used(request.now, runtime_.idle_check_ms());
       return *giop;
     }
-    {
-      omni_tracedmutex_lock lock(*omni::omniTransportLock);
-      strand.state(omni::giopStrand::DYING);
-    }
+    if (!retire(strand))
+      return *giop;
+    if (good && connection->too_old(request.now))
+      connection->close_in_order(strand);
     release(*giop);
   }
 }

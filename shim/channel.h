@@ -89,6 +89,9 @@ class EndpointRope final : public omni::giopRope {
   bool unconnected() { return omni::RopeLink::is_empty(pd_strands); }
   // As giopRope::disconnect(), which takes the lock itself.
   void disconnect_all();
+  // Closes connections that nobody uses and that are older than
+  // folbMaxConnectionAge, age_ms; when to look again.
+  static uint64_t close_old(uint32_t age_ms);
   // In the child of a fork: forgets the connections, which are the parent's.
   // Caller holds omniTransportLock.
   void abandon();
@@ -107,6 +110,9 @@ class EndpointRope final : public omni::giopRope {
     return 0;
   }
   void filterAndSortAddressList() override;
+  // Takes them out of the rope. Caller holds omniTransportLock.
+  void take_old(uint64_t now, uint32_t age_ms,
+                std::vector<omni::giopStrand*>& old, uint64_t& again);
 };
 
 // A reference has the same channel at an endpoint as long as it lives: calls
@@ -196,6 +202,7 @@ class Channel {
                                             const folb_cap&    cap,
                                             CORBA::ULong       strand_flags,
                                             Attempt&           attempt);
+  uint64_t    old_at() const;
   AddressList addresses(uint64_t until, bool& late, bool& failed) const;
   void        prefer_last_good(AddressList& addresses) const;
   void        refresh_names() const;

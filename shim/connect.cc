@@ -239,6 +239,14 @@ Channel::try_addresses(const AddressList& addresses, const folb_cap& cap,
   return nullptr;
 }
 
+// When a connection that is made now has become too old.
+uint64_t Channel::old_at() const
+{
+  const uint32_t age = runtime_.config().max_age_ms;
+  return age ? now_ms() + folb_engine_jitter(runtime_.engine(), age)
+             : UINT64_MAX;
+}
+
 omni::giopActiveConnection* Channel::connect(CORBA::ULong strand_flags,
                                              bool&        timed_out)
 {
@@ -260,7 +268,8 @@ omni::giopActiveConnection* Channel::connect(CORBA::ULong strand_flags,
   if (!list.empty()) {
     prefer_last_good(list);
     if (auto* c = try_addresses(list, cap, strand_flags, attempt))
-      return new Connection(*this, c, runtime_.config().keep_alive_ms);
+      return new Connection(*this, c, runtime_.config().keep_alive_ms,
+                            old_at());
   }
   else if (late) {
     attempt.timed_out = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "connection.h"
+#include "channel.h"
 
 #include <cerrno>
 #include <cstring>
@@ -66,9 +66,10 @@ bool is_to_itself(omni::giopActiveConnection& connection)
 
 Connection::Connection(const Channel&              owner,
                        omni::giopActiveConnection* real,
-                       uint32_t                    keep_alive_ms)
+                       uint32_t                    keep_alive_ms,
+                       uint64_t                    old_at)
     : owner_(owner), active_(*real), real_(real->getConnection()),
-      keep_alive_ms_(keep_alive_ms)
+      keep_alive_ms_(keep_alive_ms), old_at_(old_at)
 {
   if (auto* holder = dynamic_cast<omni::SocketHolder*>(&real_)) {
     fd_  = Holder::descriptor(*holder);
@@ -122,7 +123,7 @@ uint32_t Connection::answered_since(const Channel& owner, uint64_t since,
   for (Connection* c = first_; c; c = c->next_)
     n += &c->owner_ == &owner && c->answered_.load(std::memory_order_relaxed) &&
          c->peek_after_.load(std::memory_order_relaxed) >=
-             since + idle_check_ms &&
+             std::min(since + idle_check_ms, c->old_at_) &&
          !c->hung_up();
   return n;
 }
@@ -165,6 +166,19 @@ bool Connection::hung_up() const
 {
   pollfd p = {fd_, POLLRDHUP, 0};
   return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
+void Connection::close_in_order(const omni::giopStrand& strand)
+{
+  constexpr uint64_t limit_ms = 100; // the peer has read all, so far
+  log(FOLB_LOG_DECISION, "%s closed: folbMaxConnectionAge",
+      real_.peeraddress());
+  if (strand.version.minor < 2)
+    return;
+  unsigned char octets[giop_header] = {'G', 'I', 'O', 'P', 1, 2};
+  octets[5]                         = strand.version.minor;
+  octets[7]                         = giop_close;
+  (void)real_.Send(octets, sizeof octets, wall_deadline(now_ms() + limit_ms));
 }
 
 omni::giopActiveCollection* Connection::registerMonitor()

@@ -5,12 +5,17 @@
 #ifndef OMNIFOLB_CONNECTION_H
 #define OMNIFOLB_CONNECTION_H
 
+#include <algorithm>
+
 #include "orb.h"
 #include "runtime.h"
 
 namespace omnifolb {
 
 class Channel;
+
+// The age that a connection is given by chance is no less.
+constexpr uint64_t least_age_ms(uint32_t age_ms) { return age_ms * 4ull / 5; }
 
 // Whether a connect has met itself: to a port of this host where nobody
 // listens, and which the kernel has just given the socket as its own.
@@ -20,9 +25,9 @@ class Connection final : public omni::giopConnection,
                          public omni::giopActiveConnection {
  public:
   // Takes over real, and sets keep-alive options on a TCP socket.
-  // keep_alive_ms: FOLB_OFF = none.
+  // keep_alive_ms: FOLB_OFF = none. old_at: UINT64_MAX = never.
   Connection(const Channel& owner, omni::giopActiveConnection* real,
-             uint32_t keep_alive_ms);
+             uint32_t keep_alive_ms, uint64_t old_at);
 
   enum class Peer { alive, dead, closed }; // closed: orderly, by the peer
 
@@ -36,15 +41,23 @@ class Connection final : public omni::giopConnection,
            peek() == Peer::alive;
   }
 
-  // True when a use at that time must peek() first.
+  // True when a use at that time must peek() first, or is to be over another
+  // connection.
   bool due(uint64_t now) const
   {
     return now >= peek_after_.load(std::memory_order_relaxed);
   }
   void used(uint64_t now, uint64_t idle_check_ms)
   {
-    peek_after_.store(now + idle_check_ms, std::memory_order_relaxed);
+    peek_after_.store(std::min(now + idle_check_ms, old_at_),
+                      std::memory_order_relaxed);
   }
+  // folbMaxConnectionAge has passed.
+  bool     too_old(uint64_t now) const { return now >= old_at_; }
+  uint64_t old_at() const { return old_at_; }
+  // Tells the peer that nothing more comes, as GIOP wants it from 1.2 on,
+  // before the strand is deleted. No call uses it.
+  void close_in_order(const omni::giopStrand& strand);
   // The connection broke while the peer's host still acknowledged: it read
   // nothing for folbKeepAlive.
   bool stalled() const { return stalled_.load(std::memory_order_relaxed); }
@@ -107,6 +120,7 @@ class Connection final : public omni::giopConnection,
   int                         fd_  = -1; // -1: a transport without socket
   bool                        tcp_ = false;
   uint32_t                    keep_alive_ms_;
+  const uint64_t              old_at_;
   std::atomic<uint64_t>       peek_after_{0};
   std::atomic<bool>           stalled_{false};
   std::atomic<bool>           answered_{false};

@@ -113,6 +113,7 @@ bool Runtime::start(const folb_config& config)
                            config.endpoints);
   }
   watcher_start(*runtime);
+  ager_start(*runtime);
   sources_start(*runtime);
   return true;
 }
@@ -129,6 +130,7 @@ void Runtime::stop()
       runtime->changed_.wait(UINT64_MAX);
   }
   watcher_stop();
+  ager_stop();
   prober_stop(*runtime);
   sources_stop();
   shutdown_watch_end();
@@ -204,6 +206,7 @@ void Runtime::restart_background()
       return;
     background_lost_ = false;
     watcher_restart();
+    ager_restart();
     sources_restart(*this);
   }
   prober_ensure(*this);
@@ -342,6 +345,7 @@ void Runtime::after_fork(bool child)
     resolver_after_fork_in_child();
     events_after_fork_in_child();
     watcher_after_fork_in_child();
+    ager_after_fork_in_child();
     prober_after_fork_in_child();
     sources_after_fork_in_child();
     OwnCalls::forget();

@@ -237,6 +237,13 @@ void prober_note_event(Runtime& runtime, folb_event_type type);
 void prober_ensure(Runtime& runtime);
 void prober_after_fork_in_child();
 
+// ---- age.cc: folbMaxConnectionAge
+
+void ager_start(Runtime& runtime);
+void ager_stop();
+void ager_after_fork_in_child();
+void ager_restart(); // as watcher_restart()
+
 // ---- api.cc
 
 // Gives the engine what the C API set in place of folbEndpoints; false: none.

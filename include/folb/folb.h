@@ -80,6 +80,9 @@ FOLB_API void folb_engine_answered(struct folb_engine *engine);
 /* Grows whenever members or names change; see folb_ref_managed(). */
 FOLB_API uint64_t folb_engine_generation(const struct folb_engine *engine);
 
+/* ms, 20 % less to 20 % more, from the engine's random source. */
+FOLB_API uint64_t folb_engine_jitter(struct folb_engine *engine, uint64_t ms);
+
 /* The answer for a host name: n numeric addresses; n == 0: not resolvable. */
 FOLB_API void folb_host_answer(struct folb_engine *engine, const char *host,
                                const char *const *numeric, uint32_t n);

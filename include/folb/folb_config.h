@@ -160,6 +160,7 @@ struct folb_config {
   char server[FOLB_NAME_MAX + 1];    /* "" = none                           */
   struct folb_patterns *server_poas; /* of folbServerPOAs; NULL: all        */
   uint32_t max_calls; /* folbMaxCalls; 0: one for each connection           */
+  uint32_t max_age_ms; /* of a connection; 0: none is too old                */
 };
 
 FOLB_API enum folb_status folb_config_new(const struct folb_env *env,

@@ -225,8 +225,10 @@ bool FakeServer::Serve(Peer &peer)
         static_cast<std::ptrdiff_t>(12 + GiopBodySize(peer.pending));
     const Octets message(peer.pending.begin(), end);
     peer.pending.erase(peer.pending.begin(), end);
-    if (message[7] == kCloseConnection)
+    if (message[7] == kCloseConnection) {
+      in_order_++;
       return false;
+    }
     if (Complete(peer.begun, message) &&
         !React(peer, DecodeRequest(std::exchange(peer.begun, {}))))
       return false;

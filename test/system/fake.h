@@ -61,6 +61,8 @@ public:
   size_t                   Messages() const;
   size_t                   Connections() const { return connections_; }
   size_t                   Closed() const { return closed_; } // of these
+  // Of these, by a CloseConnection of the client.
+  size_t                   ClosedInOrder() const { return in_order_; }
   void                     Open();
   // From now on connections are refused; for scripts.
   void                     StopListening() { listener_.Close(); }
@@ -94,6 +96,7 @@ private:
   std::atomic<size_t>      limit_{SIZE_MAX};
   std::atomic<size_t>      connections_{0};
   std::atomic<size_t>      closed_{0};
+  std::atomic<size_t>      in_order_{0};
   mutable std::mutex       lock_;
   std::vector<GiopRequest> received_;
   std::vector<Peer>        peers_; // of the thread

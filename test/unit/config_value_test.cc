@@ -21,6 +21,7 @@ const NumberKey kNumbers[] = {
     {"folbKeepAlive", 1000, 86400000, &folb_config::keep_alive_ms, "off"},
     {"folbIdleCheck", 0, 86400000, &folb_config::idle_check_ms, "off"},
     {"folbMaxCalls", 0, 1000000, &folb_config::max_calls, nullptr},
+    {"folbMaxConnectionAge", 0, 86400000, &folb_config::max_age_ms, nullptr},
     {"folbMaxForwards", 0, 1000, &folb_config::max_forwards, nullptr},
     {"folbSeed", 0, 4294967295u, &folb_config::seed, nullptr},
     {"folbResolveInterval", 1, 86400000, &folb_config::resolve_interval_ms,

@@ -26,6 +26,15 @@ TEST_F(LifeTest, NewFailsAtEveryAllocation)
   folb_config_free(config);
 }
 
+TEST_F(LifeTest, JitterIsOfTheRandomSource)
+{
+  Make("ic-based", "A");
+  host_.FixRandom(0);
+  EXPECT_EQ(800u, folb_engine_jitter(engine_, 1000));
+  host_.FixRandom(400);
+  EXPECT_EQ(1200u, folb_engine_jitter(engine_, 1000));
+}
+
 TEST_F(LifeTest, NoPolicyNoEngine)
 {
   folb_config *config = nullptr;
