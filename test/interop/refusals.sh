@@ -135,13 +135,22 @@ refusals_next() {
   refusals_calls 1 2
 }
 
+# refusals_connections N: established, to pN
+refusals_connections() {
+  awk -v port=":$(printf %04X "${port[$1]}")" '
+    substr($3, 9) == port && $4 == "01" { n++ }
+    END { print n + 0 }' /proc/net/tcp
+}
+
 # Neither has it.
 refusals_foreign() {
   local at=corbaloc:iiop:1.2@127.0.0.1:${port[1]}
   refusals_servers 1 2
   refusals_client "$at,iiop:1.2@127.0.0.1:${port[2]}/nobody"
   ask a whereami
-  expect "the answer of both" "$answer" '!OBJECT_NOT_EXIST:*/NO'
+  expect "the answer" "$answer" '!OBJECT_NOT_EXIST:*/NO'
+  expect "connections to p1" "$(refusals_connections 1)" 1
+  expect "connections to p2" "$(refusals_connections 2)" 1
   refusals_client "@$work/p1.persistent.ior"
   ask a whereami
   expect "an object that is there" "$answer" p1

@@ -227,7 +227,10 @@ set_up() {
     -Dtransitive=false || return 1
   (cd "$work" && unzip -q "$zip") || return 1
   chmod +x "$home"/bin/* "$glassfish"/bin/*
-  base=$(free_block 700) || return 1
+  base=$(free_block 700) || {
+    echo "no 700 ports in a row are free" >&2
+    return 1
+  }
   python3 "$interop/payara/loopback.py" \
     "$glassfish/domains/domain1/config/domain.xml" "$base" || return 1
   at_exit end_cluster

@@ -55,7 +55,7 @@ foreign_key() {
   client p env LD_PRELOAD="$plugin" ORBfolbEndpoints="$(addresses)" \
     "$bin/payara_client" "${to%/*}/nobody" "${orb_options[@]}"
   ask p context c
-  expect "the answer of all" "$answer" '!OBJECT_NOT_EXIST:*/NO'
+  expect "the answer" "$answer" '!OBJECT_NOT_EXIST:*/NO'
   seen "$answer"
 }
 
