@@ -38,7 +38,7 @@ TEST_F(Dns, EveryAddressIsAMemberForAReferenceOpenedAtOnce)
   Server    c(dir_, "C", {"-ORBendPoint", "giop:tcp:[::1]:" + port_});
   DnsServer dns(dir_, "127.0.0.1 db.test\n127.0.0.2 db.test\n::1 db.test\n");
   Client    client(dir_, Resolve(Name("db.test"), dns.Address()));
-  client.Open(a_.Ior());
+  client.OpenUnchecked(a_.Ior());
   const Calls calls = client.Call("0", "whoami", 6);
   EXPECT_EQ("A=2 B=2 C=2", calls.text);
   EXPECT_LE(calls.first, 3000 * kSlow);
@@ -48,7 +48,7 @@ TEST_F(Dns, ANewAddressIsCalledAndARemovedOneNoMore)
 {
   DnsServer dns(dir_, "127.0.0.1 db.test\n");
   Client    client(dir_, Resolve(Name("db.test"), dns.Address()));
-  client.Open(a_.Ior());
+  client.OpenUnchecked(a_.Ior());
   EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
   dns.Hosts("127.0.0.1 db.test\n127.0.0.2 db.test\n");
   EXPECT_TRUE(Soon([&] { return Serves(client, "A=2 B=2"); }));
@@ -61,7 +61,7 @@ TEST_F(Dns, AnEmptyAnswerChangesNothingAndIsSaidOnce)
 {
   DnsServer dns(dir_, "127.0.0.1 db.test\n127.0.0.2 db.test\n");
   Client    client(dir_, Resolve(Name("db.test"), dns.Address()));
-  client.Open(a_.Ior());
+  client.OpenUnchecked(a_.Ior());
   EXPECT_EQ("A=2 B=2", client.Call("0", "whoami", 4).text);
   dns.Hosts("");
   EXPECT_TRUE(Soon([&] { return Has(client.Errors(), "dns:db.test"); }));
@@ -77,7 +77,7 @@ TEST_F(Dns, AServerThatIsDownKeepsTheMembersAndIsTriedAgain)
 {
   DnsServer dns(dir_, "127.0.0.1 db.test\n127.0.0.2 db.test\n");
   Client    client(dir_, Resolve(Name("db.test"), dns.Address()));
-  client.Open(a_.Ior());
+  client.OpenUnchecked(a_.Ior());
   EXPECT_EQ("A=2 B=2", client.Call("0", "whoami", 4).text);
   dns.Kill();
   EXPECT_TRUE(Eventually([&] { return Has(client.Errors(), "db.test"); }));
@@ -93,7 +93,7 @@ TEST_F(Dns, DownAtStart_UsedWhenItIsThere)
   // Tried again much sooner than the interval.
   Client client(dir_, Resolve(Name("db.test"), dns.Address(),
                               {"ORBfolbResolveInterval=5000"}));
-  client.Open(a_.Ior());
+  client.OpenUnchecked(a_.Ior());
   EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
   EXPECT_TRUE(Eventually([&] { return Has(client.Errors(), "db.test"); }));
   dns.Start();
@@ -106,7 +106,7 @@ TEST_F(Dns, ASecondServerIsAskedWhenTheFirstIsSilent)
   DnsServer dns(dir_, "127.0.0.1 db.test\n127.0.0.2 db.test\n");
   Client    client(dir_, Resolve(Name("db.test"),
                                  silent.Address() + "," + dns.Address()));
-  client.Open(a_.Ior());
+  client.OpenUnchecked(a_.Ior());
   EXPECT_EQ("A=2 B=2", client.Call("0", "whoami", 4).text);
   EXPECT_LT(0u, silent.Questions());
 }
@@ -179,7 +179,7 @@ TEST_F(Dns, AllSourcesAreOneCluster)
   Client    client(dir_, Resolve(Name("a.test") + "," + Name("b.test"),
                                  dns.Address(),
                                  {"ORBfolbEndpoints=" + c.Address()}));
-  client.Open(c.Ior());
+  client.OpenUnchecked(c.Ior());
   EXPECT_TRUE(Soon([&] {
     return client.Call("0", "whoami", 6).text == "A=2 B=2 C=2";
   }));
@@ -243,7 +243,7 @@ TEST_F(Dns, AFamilyThatIsNeverAnsweredCostsNothing)
 {
   HalfDns dns("127.0.0.1");
   Client  client(dir_, Resolve(Name("db.test"), dns.Address()));
-  client.Open(a_.Ior());
+  client.OpenUnchecked(a_.Ior());
   const Calls first = client.Call("0", "whoami", 4);
   EXPECT_EQ("A=4", first.text);
   EXPECT_LE(first.first, 800 * kSlow);
@@ -266,7 +266,7 @@ TEST_F(Dns, AFamilyThatIsLateIsMerged)
   // Later than the next look-ups begin.
   dns.Late(700);
   Client client(dir_, Resolve(Name("db.test"), dns.Address()));
-  client.Open(a_.Ior());
+  client.OpenUnchecked(a_.Ior());
   const Calls first = client.Call("0", "whoami", 4);
   EXPECT_EQ("A=2 B=2", first.text);
   EXPECT_LE(first.first, 650 * kSlow);
@@ -304,7 +304,7 @@ TEST_F(DnsSrv, PortAndWeightAreOfTheRecord)
                     Record(c_, "x.test", 1, 5));
   Client client(dir_, Resolve(kSource, dns.Address(),
                               {"ORBfolbPolicy=per-request-weighted"}));
-  client.Open(a_.Ior());
+  client.OpenUnchecked(a_.Ior());
   EXPECT_EQ("A=1 B=2 C=5", client.Call("0", "whoami", 8).text);
 }
 
@@ -314,7 +314,7 @@ TEST_F(DnsSrv, Weight0IsSmallAndAllOfThemAreEqual)
                 Record(a_, "x.test", 1, 0) + Record(b_, "x.test", 1, 3));
   Client client(dir_, Resolve(kSource, dns.Address(),
                               {"ORBfolbPolicy=per-request-weighted"}));
-  client.Open(a_.Ior());
+  client.OpenUnchecked(a_.Ior());
   EXPECT_EQ("A=1 B=3", client.Call("0", "whoami", 4).text);
   dns.Start(Record(a_, "x.test", 1, 0) + Record(b_, "x.test", 1, 0));
   EXPECT_TRUE(Eventually([&] { return Serves(client, "A=2 B=2"); }));
@@ -326,7 +326,7 @@ TEST_F(DnsSrv, WhatIsAboveTheLowestPriorityIsABackup)
                 Record(b_, "x.test", 20, 1) + Record(a_, "x.test", 7, 0) +
                     Record(c_, "x.test", 20, 0));
   Client client(dir_, Resolve(kSource, dns.Address()));
-  client.Open(a_.Ior());
+  client.OpenUnchecked(a_.Ior());
   EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
   EXPECT_TRUE(Has(StatsOf(client, a_.Address()), "weight=100 "));
   EXPECT_TRUE(Has(StatsOf(client, c_.Address()), "weight=1 "));
@@ -340,7 +340,7 @@ TEST_F(DnsSrv, AnAddressOfEachTargetIsAMember)
                 Record(a_, "x.test", 1, 1) + Record(c_, "y.test", 1, 1) +
                     Record(b_, "none.test", 1, 1));
   Client client(dir_, Resolve(kSource, dns.Address()));
-  client.Open(a_.Ior());
+  client.OpenUnchecked(a_.Ior());
   EXPECT_EQ("A=2 C=2", client.Call("0", "whoami", 4).text);
   EXPECT_EQ(1u, Occurrences(client.Errors(), "none.test")) << client.Errors();
   EXPECT_EQ(2u, Occurrences(client.Ask("api_stats"), " member "));

@@ -69,7 +69,7 @@ TEST_F(Ejection, AnEndpointThatReturnsIsUsedAgain)
   Client  client(dir_, Config("per-request", cluster.Endpoints(),
                               {"ORBfolbEject=100:1000"}));
   client.Ask("api_watch");
-  client.Open(cluster.Ior());
+  client.OpenUnchecked(cluster.Ior());
   EXPECT_EQ("A=5 B=5", client.Call("0", "whoami", 10).text);
   cluster["B"].Kill();
   EXPECT_EQ("A=10", client.Call("0", "whoami", 10).text);
@@ -84,7 +84,7 @@ TEST_F(Ejection, WhenAllWereEjectedTheFirstSuccessEndsAll)
 {
   Cluster cluster(dir_, 3);
   Client  client(dir_, Config("per-request", cluster.Endpoints()));
-  client.Open(cluster.Ior());
+  client.OpenUnchecked(cluster.Ior());
   for (const char *s : {"A", "B", "C"})
     cluster[s].Kill();
   EXPECT_EQ(Times(kConnectFailed, 1), client.Call("0", "whoami").text);

@@ -44,7 +44,7 @@ protected:
 TEST_F(File, ReplacedByARename)
 {
   Client client(dir_, Of(dir_.Write("members", only_a_)));
-  client.Open(a_.IorOf(kFakeKey));
+  client.OpenUnchecked(a_.IorOf(kFakeKey));
   EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
   dir_.Write("members.new", both_);
   Rename("members.new", "members");
@@ -55,7 +55,7 @@ TEST_F(File, ReplacedByARename)
 TEST_F(File, AChangeIsNoticedAtOnce)
 {
   Client client(dir_, Of(dir_.Write("members", only_a_)));
-  client.Open(a_.IorOf(kFakeKey));
+  client.OpenUnchecked(a_.IorOf(kFakeKey));
   EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
   const double start = NowMs();
   for (int i = 0; i < 4; i++) {
@@ -70,7 +70,7 @@ TEST_F(File, RemovedAndCreatedAgain)
 {
   const std::string file = dir_.Write("members", only_a_);
   Client            client(dir_, Of(file));
-  client.Open(a_.IorOf(kFakeKey));
+  client.OpenUnchecked(a_.IorOf(kFakeKey));
   EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
   ASSERT_EQ(0, unlink(file.c_str()));
   EXPECT_TRUE(Soon([&] { return Has(client.Errors(), file); }));
@@ -84,7 +84,7 @@ TEST_F(File, ReadOnlyWhenItIsComplete)
 {
   const std::string file = dir_.Write("members", only_a_);
   Client            client(dir_, Of(file));
-  client.Open(a_.IorOf(kFakeKey));
+  client.OpenUnchecked(a_.IorOf(kFakeKey));
   EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
   const Descriptor fd(open(file.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
   for (const char octet : both_) {
@@ -99,7 +99,7 @@ TEST_F(File, ItsDirectoryAppearsLater)
 {
   const std::string file = dir_.File("etc/app/members");
   Client            client(dir_, Of(file));
-  client.Open(a_.IorOf(kFakeKey));
+  client.OpenUnchecked(a_.IorOf(kFakeKey));
   EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
   Directory("etc");
   Directory("etc/app");
@@ -113,7 +113,7 @@ TEST_F(File, ItsDirectoryIsReplaced)
 {
   Directory("etc");
   Client client(dir_, Of(dir_.Write("etc/members", only_a_)));
-  client.Open(a_.IorOf(kFakeKey));
+  client.OpenUnchecked(a_.IorOf(kFakeKey));
   EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
   Rename("etc", "gone");
   Directory("new");
@@ -136,7 +136,7 @@ TEST_F(File, ALinkOnTheWayIsExchanged)
   Link("..1", "map/..data");
   Link("..data/members", "map/members");
   Client client(dir_, Of(dir_.File("map/members")));
-  client.Open(a_.IorOf(kFakeKey));
+  client.OpenUnchecked(a_.IorOf(kFakeKey));
   EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
   Link("..2", "map/..new");
   Rename("map/..new", "map/..data");
@@ -149,7 +149,7 @@ TEST_F(File, WhatALinkPointsToElsewhereChanges)
   dir_.Write("far/members", only_a_);
   Link(dir_.File("far/members"), "members");
   Client client(dir_, Of(dir_.File("members")));
-  client.Open(a_.IorOf(kFakeKey));
+  client.OpenUnchecked(a_.IorOf(kFakeKey));
   EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
   dir_.Write("far/members", both_);
   EXPECT_TRUE(Soon([&] { return Serves(client, "A=2 B=2"); }));
@@ -158,7 +158,7 @@ TEST_F(File, WhatALinkPointsToElsewhereChanges)
 TEST_F(File, AmongManyChangesOfOthers)
 {
   Client client(dir_, Of(dir_.Write("members", only_a_)));
-  client.Open(a_.IorOf(kFakeKey));
+  client.OpenUnchecked(a_.IorOf(kFakeKey));
   EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
   for (int i = 0; i < 3000; i++)
     dir_.Write("other" + std::to_string(i % 7), "x");
@@ -198,7 +198,7 @@ TEST_F(File, AWeightThatAnotherSourceOutweighsIsAnError)
   Strings env = Of(dir_.Write("members", both_));
   env.push_back("ORBfolbEndpoints=" + a_.Address() + "," + c_.Address());
   Client client(dir_, env);
-  client.Open(a_.IorOf(kFakeKey));
+  client.OpenUnchecked(a_.IorOf(kFakeKey));
   const std::string drained = client.Ask("api_drain " + a_.Address());
   EXPECT_EQ(0u, drained.find("!4 ")) << drained;
   EXPECT_TRUE(Has(drained, "100")) << drained;

@@ -263,7 +263,9 @@ public:
   // The reference that was narrowed from is kept, until "release".
   std::string OpenKept(const std::string &uri, int n = 1);
   // The reference as it is; nobody is asked.  For tests in which the first
-  // request is one that they count, script, time or lose.
+  // request is one that they count, script, time or lose, and for those of
+  // exact shares after a change of members, learned ones too, which begins
+  // another sequence: who is asked takes a turn of it.
   std::string OpenUnchecked(const std::string &uri, int n = 1);
   Calls       Call(const std::string &refs, const std::string &op, int n = 1,
                    int threads = 1, const std::string &arg = "");

@@ -81,7 +81,7 @@ TEST_F(Health, BackupsOnlyWhenNoPrimaryIsUsable)
   Client client(dir_, Config("per-request",
                              At("A") + ",b~" + At("B") + "," + At("C"),
                              {"ORBfolbEject=200:200"}));
-  client.Open(cluster_.Ior());
+  client.OpenUnchecked(cluster_.Ior());
   EXPECT_EQ("A=10 C=10", client.Call("0", "whoami", 20).text);
   cluster_["A"].Kill();
   EXPECT_EQ("C=20", client.Call("0", "whoami", 20).text);
@@ -99,7 +99,7 @@ TEST_F(Health, AReturningServerGrowsToItsShare)
                              {"ORBfolbEject=200:200",
                               "ORBfolbSlowStart=3000"}));
   client.Ask("api_watch");
-  client.Open(cluster_.Ior());
+  client.OpenUnchecked(cluster_.Ior());
   EXPECT_EQ("A=50 B=50", client.Call("0", "whoami", 100).text)
       << "no slow start of the process";
   cluster_["A"].Kill();
@@ -142,7 +142,7 @@ TEST_F(Health, WhoWaitsForAConnectionLeavesWithTheMember)
   for (const char *change : {"api_drain ", "api_remove_endpoint "}) {
     Client client(dir_, Config("ordered", At("A") + "," + At("B"),
                                {"ORBmaxGIOPConnectionPerServer=1"}));
-    client.Open(cluster_.Ior(), 2);
+    client.OpenUnchecked(cluster_.Ior(), 2);
     EXPECT_EQ("A=2", client.Call("0-1", "whoami", 2).text);
     client.Begin("call 0-1 slow 1 2 1500");
     ASSERT_TRUE(Eventually([&] {

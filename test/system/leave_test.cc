@@ -56,7 +56,7 @@ TEST_F(Leave, NoCallGoesThereButThatWhichBringsTheNews)
 TEST_F(Leave, ItIsAskedAgainEachSecond)
 {
   Client client(dir_, {"ORBfolbPolicy=per-request"});
-  client.Open(ior_);
+  client.OpenUnchecked(ior_);
   EXPECT_EQ("A=4 B=4 C=4", client.Call("0", "whoami", 12).text);
   ASSERT_EQ("ok", At("A").Ask("leave"));
   const Calls calls = client.During("0", "whoami", 3500);
@@ -68,7 +68,7 @@ TEST_F(Leave, ItIsAskedAgainEachSecond)
 TEST_F(Leave, TheLastOneThatIsLeftGoesOn)
 {
   Client client(dir_, {"ORBfolbPolicy=per-request"});
-  client.Open(ior_);
+  client.OpenUnchecked(ior_);
   EXPECT_EQ("A=4 B=4 C=4", client.Call("0", "whoami", 12).text);
   At("B").Kill();
   At("C").Kill();
@@ -87,7 +87,7 @@ TEST_F(Leave, AReferenceThatWasMadeMeanwhileOutlivesIt)
   const std::string ior = At("A").Ask("reference x IDL:FolbTest/Echo:1.0");
   ASSERT_EQ("ok", At("A").Ask("join"));
   Client client(dir_, {"ORBfolbPolicy=per-request"});
-  client.Open(ior);
+  client.OpenUnchecked(ior);
   EXPECT_EQ("A=4 B=4 C=4", client.Call("0", "whoami", 12).text);
 }
 

@@ -29,7 +29,7 @@ TEST_F(Membership, AFileListsEndpoints)
                      b_.Address() + " * 300\n");
   Client client(dir_, {"ORBfolbPolicy=per-request-weighted",
                        "ORBfolbEndpointsFile=" + file});
-  client.Open(ior_);
+  client.OpenUnchecked(ior_);
   EXPECT_EQ("A=1 B=3", client.Call("0", "whoami", 4).text);
 }
 
@@ -38,7 +38,7 @@ TEST_F(Membership, ChangesAreTakenWithinASecond)
   const std::string file = dir_.Write("members", a_.Address() + "\n");
   Client client(dir_, {"ORBfolbPolicy=per-request",
                        "ORBfolbEndpointsFile=" + file});
-  client.Open(ior_);
+  client.OpenUnchecked(ior_);
   EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
   dir_.Write("members", a_.Address() + "\n" + b_.Address() + "\n");
   EXPECT_TRUE(Soon([&] { return Serves(client, "A=2 B=2"); }));
@@ -55,7 +55,7 @@ TEST_F(Membership, ABadEmptyOrDeletedFileChangesNothing)
   Client client(dir_, {"ORBfolbPolicy=per-request",
                        "ORBfolbEndpointsFile=" + file,
                        "ORBfolbEndpoints=" + a_.Address()});
-  client.Open(ior_);
+  client.OpenUnchecked(ior_);
   EXPECT_EQ("A=2 B=2", client.Call("0", "whoami", 4).text);
   dir_.Write("members", b_.Address() + "\n127.0.0.1:99999\n");
   EXPECT_TRUE(Soon([&] { return Has(client.Errors(), "99999"); }))
@@ -82,7 +82,7 @@ TEST_F(Membership, MissingAtOrbInit_UsedWhenItAppears)
   const std::string file = dir_.File("later");
   Client client(dir_, {"ORBfolbPolicy=per-request",
                        "ORBfolbEndpointsFile=" + file});
-  client.Open(ior_);
+  client.OpenUnchecked(ior_);
   EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
   EXPECT_EQ(1u, Occurrences(client.Errors(), file)) << client.Errors();
   dir_.Write("later", a_.Address() + "\n" + b_.Address() + "\n");
@@ -107,8 +107,8 @@ TEST_F(Membership, NamedClustersOfAFileNeverMerge)
   Client client(dir_, {"ORBfolbPolicy=per-request",
                        "ORBfolbEndpoints=" + c_.Address(),
                        "ORBfolbEndpointsFile=" + file});
-  client.Open(ior_);
-  client.Open(b_.IorOf(kFakeKey));
+  client.OpenUnchecked(ior_);
+  client.OpenUnchecked(b_.IorOf(kFakeKey));
   EXPECT_EQ("A=2 C=2", client.Call("0", "whoami", 4).text);
   EXPECT_EQ("B=4", client.Call("1", "whoami", 4).text);
 }
@@ -122,8 +122,8 @@ TEST_F(Membership, TheFirstSourceKeepsAnAddressOfTwoClusters)
                        "ORBfolbEndpoints=" + a_.Address() + "," +
                            c_.Address(),
                        "ORBfolbEndpointsFile=" + file});
-  client.Open(ior_);
-  client.Open(b_.IorOf(kFakeKey));
+  client.OpenUnchecked(ior_);
+  client.OpenUnchecked(b_.IorOf(kFakeKey));
   EXPECT_EQ("A=2 C=2", client.Call("0", "whoami", 4).text);
   EXPECT_EQ("B=4", client.Call("1", "whoami", 4).text);
   EXPECT_EQ(1u, Occurrences(client.Errors(), a_.Address()))
@@ -135,7 +135,7 @@ TEST_F(Membership, ContextsOfARemovedOrDrainedMemberMoveAtTheirNextCall)
   Client client(dir_, Config("ic-based", a_.Address() + "," +
                                              b_.Address() + "," +
                                              c_.Address()));
-  client.Open(ior_, 9);
+  client.OpenUnchecked(ior_, 9);
   EXPECT_EQ("A=3 B=3 C=3", client.Call("0-8", "whoami", 9).text);
   EXPECT_EQ("ok", client.Ask("api_remove_endpoint " + a_.Address()));
   const Calls removed = client.Call("0-8", "whoami", 9);
@@ -167,7 +167,7 @@ TEST_F(Membership, ChangesWhileThreadsCallLoseNothing)
 {
   Client client(dir_, Config("per-request", a_.Address() + "," +
                                                 b_.Address()));
-  client.Open(ior_, 4);
+  client.OpenUnchecked(ior_, 4);
   client.Begin("during 0-3 whoami 20000 4");
   for (int i = 0; i < 100; i++) {
     client.Ask("api_add_endpoint " + c_.Address() + "*" +
@@ -243,7 +243,7 @@ TEST_F(Membership, TheLargerWeightOfTwoSourcesCountsWithOneWarning)
   Client client(dir_, Config("per-request-weighted", a_.Address() + "," +
                                                          b_.Address(),
                              {"ORBfolbEndpointsFile=" + file}));
-  client.Open(ior_);
+  client.OpenUnchecked(ior_);
   EXPECT_EQ("A=6 B=2", client.Call("0", "whoami", 8).text);
   EXPECT_TRUE(Has(StatsOf(client, a_.Address()), "weight=300 "));
   EXPECT_EQ(1u, Occurrences(client.Errors(), a_.Address()))

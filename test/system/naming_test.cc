@@ -43,7 +43,7 @@ TEST_F(Naming, EveryObjectOfTheContextForAReferenceOpenedAtOnce)
   binder.Bind("replicas/b.kind", b_.IorOf(kFakeKey));
   binder.Bind("replicas/inner/c", c_.IorOf(kFakeKey));
   Client client(dir_, Resolve(":" + names.Address() + "#replicas"));
-  client.Open(a_.IorOf(kFakeKey));
+  client.OpenUnchecked(a_.IorOf(kFakeKey));
   const Calls calls = client.Call("0", "whoami", 4);
   EXPECT_EQ("A=2 B=2", calls.text);
   EXPECT_LE(calls.first, 3000 * kSlow);
@@ -56,7 +56,7 @@ TEST_F(Naming, WhatIsBoundIsCalledAndWhatIsUnboundNoMore)
   Binder    binder(dir_, names);
   binder.Bind("a", a_.IorOf(kFakeKey));
   Client client(dir_, Resolve(":" + names.Address()));
-  client.Open(a_.IorOf(kFakeKey));
+  client.OpenUnchecked(a_.IorOf(kFakeKey));
   EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
   binder.Bind("b", b_.IorOf(kFakeKey));
   EXPECT_TRUE(Soon([&] { return Serves(client, "A=2 B=2"); }));
@@ -80,7 +80,7 @@ TEST_F(Naming, AllAddressesOfAReferenceAndMoreThanOneBatch)
               450);
   binder.Bind("many/z", IorAt(kFakeKey, b_.Number(), {c_.Number()}));
   Client client(dir_, Resolve(":" + names.Address() + "#many"));
-  client.Open(a_.IorOf(kFakeKey));
+  client.OpenUnchecked(a_.IorOf(kFakeKey));
   EXPECT_TRUE(Soon([&] {
     return client.Call("0", "whoami", 6).text == "A=2 B=2 C=2";
   }));
@@ -94,7 +94,7 @@ TEST_F(Naming, ASecondNameServerServesWhenTheFirstIsDead)
   binder.Bind("b", b_.IorOf(kFakeKey));
   Port   dead;
   Client client(dir_, Resolve(":" + dead.Address() + ",:" + names.Address()));
-  client.Open(a_.IorOf(kFakeKey));
+  client.OpenUnchecked(a_.IorOf(kFakeKey));
   EXPECT_EQ("A=2 B=2", client.Call("0", "whoami", 4).text)
       << client.Errors();
 }
@@ -107,7 +107,7 @@ TEST_F(Naming, TheInitialReference)
   binder.Bind("b", b_.IorOf(kFakeKey));
   Client client(dir_, Resolve("rir:",
                               {"ORBInitRef=NameService=" + names.Corbaloc()}));
-  client.Open(a_.IorOf(kFakeKey));
+  client.OpenUnchecked(a_.IorOf(kFakeKey));
   EXPECT_EQ("A=2 B=2", client.Call("0", "whoami", 4).text);
 }
 
@@ -119,7 +119,7 @@ TEST_F(Naming, DownAtStart_UsedWhenItIsThere)
   Binder(dir_, *names).Bind("b", b_.IorOf(kFakeKey));
   names->Kill();
   Client client(dir_, Resolve(":" + address));
-  client.Open(a_.IorOf(kFakeKey));
+  client.OpenUnchecked(a_.IorOf(kFakeKey));
   EXPECT_EQ("A=4", client.Call("0", "whoami", 4).text);
   EXPECT_TRUE(Eventually([&] { return Has(client.Errors(), "naming:"); }));
   names->Start();

@@ -39,7 +39,7 @@ TEST_F(Probing, ARestartedServerReturnsLongBeforeItsEjectionEnds)
   Cluster cluster(dir_, 2);
   Client  client(dir_, Probed({cluster.Endpoints()}, "200"));
   client.Ask("api_watch");
-  client.Open(cluster.Ior());
+  client.OpenUnchecked(cluster.Ior());
   EXPECT_EQ("A=5 B=5", client.Call("0", "whoami", 10).text);
   cluster["A"].Kill();
   EXPECT_EQ("B=10", client.Call("0", "whoami", 10).text);
@@ -55,7 +55,7 @@ TEST_F(Probing, OffMeansNone)
 {
   Cluster cluster(dir_, 2);
   Client  client(dir_, Probed({cluster.Endpoints()}, "0"));
-  client.Open(cluster.Ior());
+  client.OpenUnchecked(cluster.Ior());
   EXPECT_EQ("A=1 B=1", client.Call("0", "whoami", 2).text);
   const long threads = client.Facts()["threads"];
   cluster["A"].Kill();

@@ -14,7 +14,7 @@ TEST_F(Protocol, OneReferenceIsBalancedPerRequestUntilAnUpdateEndsThat)
   }));
   Client client(dir_, {"ORBfolbPolicy=ic-based", kNoLocate});
   const Says says{{a.Number(), b.Number()}, "one", true};
-  client.Open(IorSaying(a, says).Text());
+  client.OpenUnchecked(IorSaying(a, says).Text());
   EXPECT_EQ("A=4 B=4", client.Call("0", "whoami", 8).text);
   fresh   = IorSaying(a, {says.ports, "two", false});
   balance = false;
@@ -61,12 +61,12 @@ TEST_F(Protocol, WeightsOfTheMembersAreThePolicysUnlessConfigured)
   components.emplace_back(
       kMember, MemberData("i4", 20, "127.0.0.1", 1, "SSL_MUTUALAUTH"));
   Client client(dir_, {"ORBfolbPolicy=per-request-weighted", kNoLocate});
-  client.Open(ior.Text());
+  client.OpenUnchecked(ior.Text());
   EXPECT_EQ("A=3 B=1 C=2", client.Call("0", "whoami", 6).text);
   Client other(dir_, Config("per-request-weighted",
                             "i1@" + a.Address() + "*50,i2@" + b.Address(),
                             {kNoLocate}));
-  other.Open(ior.Text());
+  other.OpenUnchecked(ior.Text());
   EXPECT_EQ("A=5 B=1 C=2", other.Call("0", "whoami", 8).text);
 }
 

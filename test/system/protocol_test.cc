@@ -83,10 +83,10 @@ TEST_F(Protocol, MembersThatSayLocalhostAreTheSameEndpoints)
   const std::string hosts = dir_.Write("hosts", "localhost 127.0.0.1");
   Client            client(dir_, {"ORBfolbPolicy=per-request", kNoLocate,
                                   "CLIENT_HOSTS=" + hosts});
-  client.Open(
+  client.OpenUnchecked(
       IorSaying(a, {{a.Number(), b.Number()}, "one", false, false, "LocalHost"})
           .Text());
-  client.Open(IorSaying(b, {{}, ""}).Text());
+  client.OpenUnchecked(IorSaying(b, {{}, ""}).Text());
   EXPECT_EQ("A=4 B=4", client.Call("0", "whoami", 8).text);
   EXPECT_EQ("A=4 B=4", client.Call("1", "whoami", 8).text);
   EXPECT_EQ(2u, Occurrences(client.Ask("api_stats"), " member "))
@@ -269,7 +269,7 @@ TEST_F(Protocol, MembersAreRewrittenAsAddressesAre)
   fresh      = IorSaying(a, says);
   Client client(dir_, {"ORBfolbPolicy=per-request", kNoLocate,
                        "ORBfolbRewrite=192.0.2.1=127.0.0.1,192.0.2.2=drop"});
-  client.Open(ior.Text());
+  client.OpenUnchecked(ior.Text());
   EXPECT_EQ(0, client.Call("0", "whoami", 4).Errors());
   const Calls calls = client.Call("0", "whoami", 9);
   EXPECT_EQ("A=3 B=3 C=3", calls.text);
