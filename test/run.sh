@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # run.sh [all]: installs what is missing, builds the release preset and runs
-# all its tests.  With "all", or CI=true in the environment, also: the unit
-# tests by clang, under ASan+UBSan and under TSan, some seconds of libFuzzer,
-# cppcheck and clang-tidy of the engine.  With "all" alone, also: system tests
-# under the sanitizers, the suites of interop/, clang-tidy of the shim, the
-# demo, the scripts of bench/ in short, the suite without the plug-in, the
-# shares that coverage.sh requires, and the
-# README's commands on a fresh Debian 12 and 13.  The last line sums up all
+# all its tests.  With "all", or CI=true in the environment, also: the system
+# tests without the plug-in; the demo and the scripts of bench/ in short; the
+# quick suites of interop/; the unit tests by clang, under ASan+UBSan and under
+# TSan; some seconds of libFuzzer; cppcheck and clang-tidy of engine and shim.
+# With "all" alone, also: system tests under the sanitizers, the suites of
+# interop/ with application servers, the shares that coverage.sh requires, and
+# the README's commands on a fresh Debian 12 and 13.  The last line sums up all
 # runs; the status is 1 if anything failed.  Logs are in build/.
 set -eu
 cd "$(dirname "$0")/.."
@@ -104,7 +104,8 @@ run_cppcheck() {
   set -- --quiet --enable=warning,style,performance,portability \
     --error-exitcode=1 --inline-suppr -j 2 -I include -D__GNUC__=12 \
     --suppressions-list=test/suppressions/cppcheck.txt
-  cppcheck "$@" --inconclusive --std=c11 -DFOLB_BUILD plugin
+  cppcheck "$@" --inconclusive --std=c11 -DFOLB_BUILD plugin &&
+    cppcheck "$@" --std=c++17 -I plugin shim
 }
 
 # Needs the compile commands of the clang preset.  One file a run: with
@@ -119,11 +120,20 @@ need_packages $test_packages
 tests release
 if [ $everything = yes ]; then
   need_packages clang libclang-rt-dev clang-tidy cppcheck
+  check without-plugin sh test/without_plugin.sh
+  check demo sh test/demo.sh
+  check demo-not-idempotent sh test/demo.sh --not-idempotent
+  check demo-plain run_demo_plain
+  check bench-instructions sh test/bench/instructions.sh
+  check bench-agent sh test/bench/agent.sh
+  check bench-throughput env CALLS=500 sh test/bench/throughput.sh 1
+  check bench-pick sh test/bench/pick.sh --no-bars --benchmark_min_time=0.001
+  sums interop sh test/interop/run.sh omniorb agent jacorb yoko
   targets="folb_unit_tests folb_test_policy omnifolb4"
   tests clang -L unit
   targets=
   check cppcheck run_cppcheck
-  check clang-tidy run_clang_tidy plugin/*.c
+  check clang-tidy run_clang_tidy plugin/*.c shim/*.cc
   tests fuzz -L fuzz
   targets="folb_unit_tests folb_test_policy"
   tests asan -L unit
@@ -132,20 +142,10 @@ if [ $everything = yes ]; then
 fi
 if [ $by_hand = yes ]; then
   # Stress tests have time limits that no sanitizer can keep.
-  tests asan -L 'system|fuzz' -LE stress
-  tests tsan -L system -LE stress
-  sums interop sh test/interop/run.sh glassfish-orb agent jacorb yoko omniorb \
-    payara
-  check clang-tidy-shim run_clang_tidy shim/*.cc
-  check without-plugin sh test/without_plugin.sh
+  tests asan -L 'system|fuzz' -LE stress -j 4
+  tests tsan -L system -LE stress -j 4
+  sums interop-java sh test/interop/run.sh glassfish-orb payara
   check coverage sh test/coverage.sh
-  check demo sh test/demo.sh
-  check demo-not-idempotent sh test/demo.sh --not-idempotent
-  check demo-plain run_demo_plain
-  check bench-instructions sh test/bench/instructions.sh
-  check bench-agent sh test/bench/agent.sh
-  check bench-throughput env CALLS=500 sh test/bench/throughput.sh 1
-  check bench-pick sh test/bench/pick.sh --no-bars --benchmark_min_time=0.001
   sums fresh-bookworm sh test/fresh.sh bookworm
   sums fresh-trixie sh test/fresh.sh trixie
 fi
