@@ -28,6 +28,14 @@ protected:
       }));
   }
   Server &At(const std::string &name) { return *servers_[name]; }
+  // The first reply tells of the members, with which a new cycle begins.
+  static void ExpectSpread(const Calls &calls)
+  {
+    for (const char *name : {"A", "B", "C"})
+      EXPECT_NEAR(double(calls.Total()) / 3, double(calls.Of(name)), 1)
+          << calls.text;
+    EXPECT_EQ(0, calls.Errors()) << calls.text;
+  }
 
   std::map<std::string, std::unique_ptr<Server>> servers_;
   std::string                                    ior_;
@@ -57,7 +65,7 @@ TEST_F(Leave, ItIsAskedAgainEachSecond)
 {
   Client client(dir_, {"ORBfolbPolicy=per-request"});
   client.OpenUnchecked(ior_);
-  EXPECT_EQ("A=4 B=4 C=4", client.Call("0", "whoami", 12).text);
+  ExpectSpread(client.Call("0", "whoami", 12));
   ASSERT_EQ("ok", At("A").Ask("leave"));
   const Calls calls = client.During("0", "whoami", 3500);
   EXPECT_EQ(0, calls.Errors());
@@ -69,7 +77,7 @@ TEST_F(Leave, TheLastOneThatIsLeftGoesOn)
 {
   Client client(dir_, {"ORBfolbPolicy=per-request"});
   client.OpenUnchecked(ior_);
-  EXPECT_EQ("A=4 B=4 C=4", client.Call("0", "whoami", 12).text);
+  ExpectSpread(client.Call("0", "whoami", 12));
   At("B").Kill();
   At("C").Kill();
   EXPECT_EQ("A=8", client.Call("0", "whoami", 8).text);
@@ -88,7 +96,7 @@ TEST_F(Leave, AReferenceThatWasMadeMeanwhileOutlivesIt)
   ASSERT_EQ("ok", At("A").Ask("join"));
   Client client(dir_, {"ORBfolbPolicy=per-request"});
   client.OpenUnchecked(ior);
-  EXPECT_EQ("A=4 B=4 C=4", client.Call("0", "whoami", 12).text);
+  ExpectSpread(client.Call("0", "whoami", 12));
 }
 
 } // namespace folbtest

@@ -271,8 +271,10 @@ TEST_F(Protocol, MembersAreRewrittenAsAddressesAre)
                        "ORBfolbRewrite=192.0.2.1=127.0.0.1,192.0.2.2=drop"});
   client.OpenUnchecked(ior.Text());
   EXPECT_EQ(0, client.Call("0", "whoami", 4).Errors());
+  // Two whole cycles at least, and parts of two.
   const Calls calls = client.Call("0", "whoami", 9);
-  EXPECT_EQ("A=3 B=3 C=3", calls.text);
+  for (const char *name : {"A", "B", "C"})
+    EXPECT_NEAR(3, double(calls.Of(name)), 1) << calls.text;
   EXPECT_EQ(3u, Occurrences(client.Ask("api_stats"), " member "));
 }
 

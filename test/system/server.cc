@@ -486,7 +486,10 @@ int main(int argc, char **argv)
   SetManager("active");
   Publish();
   std::thread(ObeyAll).detach();
-  orb->run();
+  try {
+    orb->run();
+  } catch (const CORBA::BAD_INV_ORDER &) { // the end of its input came before
+  }
   orb->destroy();
   return 0;
 }
