@@ -91,7 +91,7 @@ TEST_F(Api, StatisticsCount)
   Port   dead;
   Client client(dir_, Config("ordered", "one@" + dead.Address() + "*7," +
                                             a_.Address()));
-  client.Open(IorAt(kFakeKey, dead.Number()));
+  client.OpenUnchecked(IorAt(kFakeKey, dead.Number()));
   EXPECT_EQ("A=5", client.Call("0", "whoami", 5).text);
   const std::string refused = StatsOf(client, dead.Address());
   EXPECT_TRUE(Has(refused, "one member weight=7 ejected attempts=1 "
@@ -178,7 +178,7 @@ TEST_F(Api, TheEventCallbackMayCallTheApiItself)
   Client client(dir_, Config("ordered", dead.Address() + "," + Both()));
   client.Ask("api_watch");
   client.Ask("api_react " + b_.Address());
-  client.Open(IorAt(kFakeKey, dead.Number()));
+  client.OpenUnchecked(IorAt(kFakeKey, dead.Number()));
   // An event of a call.
   EXPECT_EQ("A=1", client.Call("0", "whoami").text);
   EXPECT_EQ("ejected D;set_weight ok;drain ok;weight B;weight B;",

@@ -33,7 +33,7 @@ TEST_P(OtherCalls, T70_T71_T74_FailOverWithAndWithoutALocateRequest)
                                          cluster.Endpoints(),
                           {std::string("ORBverifyObjectExistsAndType=") +
                            verify}));
-    client.Open(IorAt(cluster["A"].Key(), dead.Number()));
+    client.OpenUnchecked(IorAt(cluster["A"].Key(), dead.Number()));
     EXPECT_EQ(Times(Answer("A"), 3), Call(client, 3).text);
     EXPECT_EQ(1, client.Connects()[dead.Number()]);
     EXPECT_EQ("A=1", client.Call("0", "whoami").text);

@@ -41,7 +41,7 @@ TEST_F(Choosing, T01_SecondProfileIsTriedWhenTheFirstIsRefused)
 {
   FakeServer a(AnswerWith("A"));
   Client     client(dir_, {"ORBfolbPolicy=ordered"});
-  client.Open(IorOfProfiles(key_, {dead_.Number(), a.Number()}));
+  client.OpenUnchecked(IorOfProfiles(key_, {dead_.Number(), a.Number()}));
   EXPECT_EQ("A=3", client.Call("0", "whoami", 3).text);
   EXPECT_EQ(1, client.Connects()[dead_.Number()]);
 }
@@ -84,7 +84,7 @@ TEST_F(Choosing, T02_EachAddressGetsTheKeyOfItsProfile)
   Client            client(dir_, {"ORBfolbPolicy=ordered"});
   Profile           second = At("127.0.0.1", dead_.Number(), two);
   second.alternates        = {{"127.0.0.1", b.Number()}};
-  client.Open(IorOf({At("127.0.0.1", dead2_.Number(), one), second}));
+  client.OpenUnchecked(IorOf({At("127.0.0.1", dead2_.Number(), one), second}));
   EXPECT_EQ("B=1", client.Call("0", "whoami").text);
   EXPECT_EQ(Hex(two), Hex(b.Last().key));
   client.Open(IorOf({At("127.0.0.1", a.Number(), one), second}));
@@ -100,7 +100,7 @@ TEST_F(Choosing, T02_AMemberThatIsNotInTheReferenceGetsTheKeyThatMatched)
   // Only the second profile names a member of the cluster.
   Client client(dir_, Config("ordered", dead2_.Address() + "," +
                                             member.Address()));
-  client.Open(IorOf({At("127.0.0.1", dead_.Number(), one),
+  client.OpenUnchecked(IorOf({At("127.0.0.1", dead_.Number(), one),
                      At("127.0.0.1", dead2_.Number(), two)}));
   EXPECT_EQ("M=1", client.Call("0", "whoami").text);
   EXPECT_EQ(Hex(two), Hex(member.Last().key));
@@ -117,7 +117,7 @@ TEST_F(Choosing, OwnAddressThatIsNoMemberIsTriedLast)
   client.Open(IorAt(key_, own.Number(), {member.Number()}));
   EXPECT_EQ("M=30", client.Call("0", "whoami", 30).text);
   EXPECT_EQ(0u, own.Connections());
-  client.Open(IorAt(key_, own.Number(), {dead_.Number()}));
+  client.OpenUnchecked(IorAt(key_, own.Number(), {dead_.Number()}));
   EXPECT_EQ("M=1", client.Call("1", "whoami").text);
 }
 

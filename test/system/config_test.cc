@@ -24,7 +24,7 @@ protected:
   std::string Served(const Strings &env, const Strings &args = {})
   {
     Client client(dir_, env, args);
-    client.Open(IorAt(kFakeKey, dead_.Number()));
+    client.OpenUnchecked(IorAt(kFakeKey, dead_.Number()));
     return client.Call("0", "whoami").text;
   }
   Port dead_;
@@ -191,7 +191,7 @@ TEST_F(Configuration, DuplicateEndpointsMergeWithOneWarning)
   const std::string list =
       a.Address() + "*5," + dead_.Address() + "," + a.Address() + "*9";
   Client client(dir_, Config("ordered", list));
-  client.Open(IorAt(kFakeKey, dead_.Number()));
+  client.OpenUnchecked(IorAt(kFakeKey, dead_.Number()));
   EXPECT_EQ("A=1", client.Call("0", "whoami").text);
   EXPECT_EQ(1u, Occurrences(client.Errors(), "uplicate"))
       << client.Errors();
@@ -216,7 +216,7 @@ TEST_F(Configuration, StateChangesAreLoggedAtLevelFive)
   Client     client(dir_, Config("ordered", dead_.Address() + "," +
                                                 a.Address(),
                                  {"ORBtraceLevel=5"}));
-  client.Open(IorAt(kFakeKey, dead_.Number()));
+  client.OpenUnchecked(IorAt(kFakeKey, dead_.Number()));
   EXPECT_EQ("A=5", client.Call("0", "whoami", 5).text);
   EXPECT_EQ(1u, Occurrences(client.Errors(), "ejected"))
       << client.Errors();

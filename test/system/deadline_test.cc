@@ -41,7 +41,7 @@ TEST_F(Deadline, T12_BlackHoleFirstWithACallTimeoutOnly)
                                             good_.Address(),
                              {"ORBclientCallTimeOutPeriod=6000",
                               "ORBfolbConnectTimeOutPeriod=250"}));
-  client.Open(IorAt(kFakeKey, hole.Number()));
+  client.OpenUnchecked(IorAt(kFakeKey, hole.Number()));
   const Calls calls = client.Call("0", "whoami");
   EXPECT_EQ("good=1", calls.text);
   EXPECT_LE(calls.ms, 1400 * kSlow) << "half of the time left is 3000 ms";
@@ -165,7 +165,7 @@ TEST_F(Deadline, T13_TimeoutsAreReadAtCallTimeAndNeverSet)
 {
   Cluster cluster(dir_, 2);
   Client  client(dir_, Config("ordered", cluster.Endpoints()));
-  client.Open(cluster.Ior());
+  client.OpenUnchecked(cluster.Ior());
   EXPECT_EQ("A=1", client.Call("0", "whoami").text);
   for (int i = 0; i < 3; i++) {
     client.Ask("timeout 100");
@@ -183,7 +183,7 @@ TEST_F(Deadline, TheObjectsTimeoutOutranksTheThreadsAndTheGlobalOne)
   Server a(dir_, "A");
   Client client(dir_, Config("ordered", a.Address(),
                              {"ORBsupportPerThreadTimeOut=1"}));
-  client.Open(a.Ior());
+  client.OpenUnchecked(a.Ior());
   client.Ask("timeout 50");
   client.Ask("thread_timeout 2000");
   EXPECT_EQ("A=1", client.Call("0", "slow", 1, 1, "150").text);
@@ -197,7 +197,7 @@ TEST_F(Deadline, WaitForAFreeConnectionEndsWithTheDeadline)
   Client client(dir_, Config("ordered", a.Address(),
                              {"ORBmaxGIOPConnectionPerServer=1"}));
   client.Ask("api_watch");
-  client.Open(a.Ior(), 2);
+  client.OpenUnchecked(a.Ior(), 2);
   EXPECT_EQ("A=1", client.Call("0", "whoami").text);
   client.Begin("call 0 slow 1 1 1500");
   EXPECT_TRUE(Eventually([&] { return a.Executed("slow") == 1; }));

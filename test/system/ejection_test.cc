@@ -129,7 +129,7 @@ TEST_F(Ejection, SeveralFailuresAtOnceCountOnce)
 {
   Client client(dir_, Config("ordered", Both()));
   client.Ask("api_watch");
-  client.Open(IorAt(kFakeKey, dead_.Number()), 20);
+  client.OpenUnchecked(IorAt(kFakeKey, dead_.Number()), 20);
   EXPECT_EQ(0, client.Call("0-19", "whoami", 1, 20).Errors());
   EXPECT_EQ(1u, Occurrences(client.Ask("api_events"), "ejected "));
   EXPECT_TRUE(Has(StatsOf(client, dead_.Address()), "ejections=1 "));

@@ -38,7 +38,7 @@ TEST_F(Names, T05_Ipv6LiteralsKeepTheirBrackets)
     Port   dead;
     Client client(dir_,
                   Config("ordered", dead.Address() + "," + text + port));
-    client.Open(IorAt(a.Key(), dead.Number()));
+    client.OpenUnchecked(IorAt(a.Key(), dead.Number()));
     client.Open(IorAt(a.Key(), v6.Number(), {}, "::1"));
     EXPECT_EQ("A=2", client.Call("0-1", "whoami", 2).text) << text;
     EXPECT_EQ(2u, Occurrences(client.Ask("api_stats"), " member "));
@@ -195,7 +195,7 @@ TEST_F(Names, T05_AllAddressesOfANameShareOneConnectCap)
   Client client(dir_, Config("ordered", "two.test:" + port,
                              {"ORBfolbConnectTimeOutPeriod=2000",
                               Hosts("two.test 127.0.0.1 127.0.0.2\n")}));
-  client.Open(IorAt(b.Key(), hole.Number(), {}, "two.test"));
+  client.OpenUnchecked(IorAt(b.Key(), hole.Number(), {}, "two.test"));
   const Calls first = client.Call("0", "whoami");
   EXPECT_EQ("B=1", first.text);
   EXPECT_LE(first.ms, 1950 * kSlow);
@@ -237,8 +237,8 @@ TEST_F(Names, EachAddressOfACorbalocCountsInEveryVersion)
   for (const char *version : {"", "1.0@", "1.2@"}) {
     Port   dead;
     Client client(dir_, Config("ordered", b_.Address()));
-    client.Open("corbaloc::" + (version + dead.Address()) + ",:" + version +
-                b_.Address() + "/%ffreplicated%00echo");
+    client.OpenUnchecked("corbaloc::" + (version + dead.Address()) + ",:" +
+                         version + b_.Address() + "/%ffreplicated%00echo");
     EXPECT_EQ("B=4", client.Call("0", "whoami", 4).text) << version;
     EXPECT_EQ(0, client.Connects()[dead.Number()]) << version;
   }

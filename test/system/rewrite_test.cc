@@ -50,7 +50,7 @@ TEST_F(Rewrite, HostAndPortAreOneAddress)
   auto client =
       Begin(From(dead_.Number()) + "=" + To(a_.Number()) + "," + kForeign +
             "=127.0.0.1");
-  client->Open(AtForeign(dead_.Number()));
+  client->OpenUnchecked(AtForeign(dead_.Number()));
   client->Open(AtForeign(b_.Number()));
   EXPECT_EQ("A=2", client->Call("0", "whoami", 2).text);
   EXPECT_EQ("B=2", client->Call("1", "whoami", 2).text);
@@ -74,7 +74,7 @@ TEST_F(Rewrite, NotAgainToItsOwnResult)
 {
   auto client = Begin(From(dead_.Number()) + "=" + To(a_.Number()) + "," +
                       To(a_.Number()) + "=" + To(b_.Number()));
-  client->Open(AtForeign(dead_.Number()));
+  client->OpenUnchecked(AtForeign(dead_.Number()));
   client->Open(a_.IorOf(kFakeKey));
   EXPECT_EQ("A=1", client->Call("0", "whoami").text);
   EXPECT_EQ("B=1", client->Call("1", "whoami").text);
@@ -83,8 +83,8 @@ TEST_F(Rewrite, NotAgainToItsOwnResult)
 TEST_F(Rewrite, ADroppedAddressIsNoCandidate)
 {
   auto client = Begin("127.9.9.9=drop," + dead_.Address() + "=drop");
-  client->Open(AtForeign(dead_.Number(), {a_.Number()}));
-  client->Open(IorAt(kFakeKey, a_.Number(), {dead_.Number()}));
+  client->OpenUnchecked(AtForeign(dead_.Number(), {a_.Number()}));
+  client->OpenUnchecked(IorAt(kFakeKey, a_.Number(), {dead_.Number()}));
   EXPECT_EQ("A=4", client->Call("0-1", "whoami", 4).text);
   EXPECT_EQ(0, client->Connects()[dead_.Number()]);
 }

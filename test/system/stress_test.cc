@@ -67,11 +67,11 @@ TEST_F(Stress, DeadFirstEndpoint_AddsAtMostFiveMilliseconds)
   std::vector<double> behind;
   for (int i = 0; i < 9; i++) {
     Client one(dir_, Config("ordered", cluster.Endpoints()));
-    one.Open(cluster.Ior());
+    one.OpenUnchecked(cluster.Ior());
     normal.push_back(one.Call("0", "whoami").first);
     Client two(dir_, Config("ordered", dead.Address() + "," +
                                            cluster.Endpoints()));
-    two.Open(IorAt(cluster["A"].Key(), dead.Number()));
+    two.OpenUnchecked(IorAt(cluster["A"].Key(), dead.Number()));
     const Calls calls = two.Call("0", "whoami");
     ASSERT_EQ("A=1", calls.text);
     behind.push_back(calls.first);
@@ -89,7 +89,7 @@ TEST_F(Stress, BlackHoledFirstEndpoint_CostsOneCapAndIsThenLeftAlone)
                                {"ORBfolbConnectTimeOutPeriod=300",
                                 std::string("ORBclientCallTimeOutPeriod=") +
                                     timeout}));
-    client.Open(IorAt(cluster["A"].Key(), hole.Number()), 20);
+    client.OpenUnchecked(IorAt(cluster["A"].Key(), hole.Number()), 20);
     const Calls first = client.Call("0", "whoami");
     EXPECT_EQ("A=1", first.text);
     EXPECT_LE(first.ms, 350 * kSlow);
@@ -109,7 +109,7 @@ TEST_F(Stress, FortyThreadsAtABlackHole_OneCapEach)
                                               cluster.Endpoints(),
                                {"ORBfolbConnectTimeOutPeriod=300",
                                 kNoLocate}));
-    client.Open(IorAt(cluster["A"].Key(), hole.Number()), 40);
+    client.OpenUnchecked(IorAt(cluster["A"].Key(), hole.Number()), 40);
     const Calls calls = client.Call(refs, "whoami", 1, 40);
     EXPECT_EQ("A=40", calls.text);
     EXPECT_GE(calls.max, 290);

@@ -47,7 +47,7 @@ TEST_F(Verdicts, Refused_NextEndpointAndEjected)
 {
   Port dead;
   Begin(dead.Address());
-  client_->Open(IorAt(kFakeKey, dead.Number()));
+  client_->OpenUnchecked(IorAt(kFakeKey, dead.Number()));
   EXPECT_EQ("good=3", Call("whoami", 3));
   EXPECT_EQ("ejected bad;", Events());
   EXPECT_EQ(1, client_->Connects()[dead.Number()]);
@@ -70,7 +70,7 @@ TEST_F(Verdicts, ConnectCutByTheApplication_NextEndpointAndAvoided)
   BlackHole hole;
   Begin(hole.Address(), {"ORBfolbConnectTimeOutPeriod=2000",
                          "ORBclientConnectTimeOutPeriod=150"});
-  client_->Open(IorAt(kFakeKey, hole.Number()));
+  client_->OpenUnchecked(IorAt(kFakeKey, hole.Number()));
   const Calls calls = client_->Call("0", "whoami");
   EXPECT_EQ("good=1", calls.text);
   EXPECT_LE(calls.ms, 1400 * kSlow);
@@ -423,7 +423,7 @@ TEST_F(Verdicts, Retry_PassesUntilAServerReturns)
   Server a(dir_, "A");
   Client client(dir_, Config("ordered", dead.Address() + "," + a.Address(),
                              {"ORBfolbRetry=50:8000:50:200"}));
-  client.Open(IorAt(a.Key(), dead.Number()));
+  client.OpenUnchecked(IorAt(a.Key(), dead.Number()));
   a.Kill();
   client.Begin("call 0 whoami");
   long tried = 0;
