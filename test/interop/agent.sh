@@ -182,13 +182,15 @@ agent_added() {
   omni b "@$work/o1.ior" ORBfolbPolicy=per-request
   agent_java j
   ask b "count 4"
-  expect "before" "$answer" "calls=4 errors=0 * o1=2 o2=2"
+  # Within one: the first reply tells of members, and a cycle of turns begins.
+  expect "before" "$answer" "calls=4 errors=0 * o1=[1-3] o2=[1-3]"
   agent_members 1 2 3
   agent_told j
   ask b "count 2"
   expect "the calls with the update" "$answer" "calls=2 errors=0 *"
-  ask b "count 2"
-  expect "the next two" "$answer" "calls=2 errors=0 * o3=1*"
+  # What is left of that cycle, and all of the next.
+  ask b "count 5"
+  expect "the next five" "$answer" "calls=5 errors=0 * o3=[12]*"
   ask a whereami
   expect "the context stays" "$answer" o1
   kill9 o1
@@ -198,7 +200,7 @@ agent_added() {
   expect "o1 and o2 dead" "$answer" o3
   ask j whereami
   expect "the Java client" "$answer" o3
-  seen "used within two calls; the last one left for all"
+  seen "used in its turn; the last one left for all"
 }
 
 agent_removed() {
@@ -206,7 +208,7 @@ agent_removed() {
   omni b "@$work/o1.ior" ORBfolbPolicy=per-request
   agent_java j
   ask b "count 9"
-  expect "before" "$answer" "calls=9 errors=0 * o1=3 o2=3 o3=3"
+  expect "before" "$answer" "calls=9 errors=0 * o1=[2-4] o2=[2-4] o3=[2-4]"
   agent_members 1 2
   agent_told j
   # o2 may tell its own clients up to a second later.
@@ -214,7 +216,8 @@ agent_removed() {
   ask b "count 3"
   expect "the calls with the update" "$answer" "calls=3 errors=0 *"
   ask b "count 20"
-  expect "afterwards" "$answer" "calls=20 errors=0 * o1=10 o2=10"
+  expect "afterwards" "$answer" \
+    "calls=20 errors=0 * o1=@(9|10|11) o2=@(9|10|11)"
   kill9 o1
   sleep 0.3
   ask j whereami
@@ -227,13 +230,14 @@ agent_weight() {
   omni b "@$work/o1.ior" ORBfolbPolicy=per-request-weighted
   agent_java j
   ask b "count 9"
-  expect "before" "$answer" "calls=9 errors=0 * o1=3 o2=3 o3=3"
+  expect "before" "$answer" "calls=9 errors=0 * o1=[2-4] o2=[2-4] o3=[2-4]"
   agent_members 1*300 2 3*200
   agent_told j
   sleep 1.2
   ask b "count 6"
   ask b "count 60"
-  expect "afterwards" "$answer" "calls=60 errors=0 * o1=30 o2=10 o3=20"
+  expect "afterwards" "$answer" \
+    "calls=60 errors=0 * o1=@(29|30|31) o2=@(9|10|11) o3=@(19|20|21)"
   seen "1:1:1, then 3:1:2"
 }
 
