@@ -21,7 +21,7 @@
 /* When the next one may be sent. */
 static uint64_t probes_from_locked(const struct folb_engine *engine)
 {
-  const uint64_t slack = (PROBE_BURST - 1) * PROBE_SPACING_MS;
+  const uint64_t slack = (PROBE_BURST - 1) * (uint64_t)PROBE_SPACING_MS;
 
   return engine->probes_ms > slack ? engine->probes_ms - slack : 0;
 }

@@ -74,7 +74,8 @@ void EndpointRope::take_old(uint64_t now, uint32_t age_ms,
                             std::vector<omni::giopStrand*>& old,
                             uint64_t&                       again)
 {
-  for (auto *s = pd_strands.next, *after = s; s != &pd_strands; s = after) {
+  for (auto* after = pd_strands.next; after != &pd_strands;) {
+    auto* const s             = after;
     after                     = s->next;
     auto&          strand     = *static_cast<omni::giopStrand*>(s);
     auto*          connection = static_cast<Connection*>(strand.connection);

@@ -181,6 +181,7 @@ class Dns final : public Lookup {
     // that no member is lost with it.
     std::vector<std::string> numeric;
   };
+  // NOLINTNEXTLINE(bugprone-reserved-identifier): that of an implicit copy
   struct Host {
     Family   families[2];
     uint64_t first = 0; // answer of this look-up

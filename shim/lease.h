@@ -55,6 +55,8 @@ class Lease {
 // ever.
 class EngineCall : public folb_call {
  public:
+  // What begins it fills in the rest.
+  // NOLINTNEXTLINE(clang-analyzer-optin.cplusplus.UninitializedObject)
   EngineCall() : open_(false) {}
   EngineCall(const EngineCall&) = delete;
   ~EngineCall()

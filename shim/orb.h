@@ -56,10 +56,12 @@ CORBA::Octet* message_written(omni::giopStream& stream);
 template <auto input, auto output> struct MessageStarts {
   friend CORBA::Octet* message_read(omni::giopStream& stream)
   {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): omniORB keeps it as a number
     return reinterpret_cast<CORBA::Octet*>((stream.*input)());
   }
   friend CORBA::Octet* message_written(omni::giopStream& stream)
   {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): omniORB keeps it as a number
     return reinterpret_cast<CORBA::Octet*>((stream.*output)());
   }
 };

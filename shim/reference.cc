@@ -217,7 +217,7 @@ bool Reference::open(const char* target_id)
   spec.n_own = uint32_t(own.size());
   // Stubs that take a reference out of an Any or an argument mostly ask for
   // its interface, string_to_object always for CORBA::Object.
-  spec.origin = strcmp(target_id, CORBA::Object::_PD_repoId) ||
+  spec.origin = strcmp(target_id, CORBA::Object::_PD_repoId) != 0 ||
                         (gives_contexts(runtime_.config().policy->uses) &&
                          is_being_unmarshalled())
                     ? FOLB_ORIGIN_LOOSE
@@ -254,6 +254,7 @@ bool Reference::open(const char* target_id)
   secure_ = secure_ || must_ssl_ || (ssl_only_ && said->n_tls);
   judged_ = judged_ || must_ssl_ || !secure_;
   std::vector<const char*> texts;
+  texts.reserve(names.size());
   for (const std::string& name : names)
     texts.push_back(name.c_str());
   spec.secure  = secure_;

@@ -199,6 +199,7 @@ void tell(unsigned serial, const std::string& host,
           const std::vector<std::string>& numeric)
 {
   std::vector<const char*> texts;
+  texts.reserve(numeric.size());
   for (const auto& n : numeric)
     texts.push_back(n.c_str());
   Runtime::Pin runtime(serial);

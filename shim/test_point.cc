@@ -10,6 +10,7 @@ namespace omnifolb {
 
 void test_point(const char* name)
 {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): tests change no environment
   static const char* const points = getenv("FOLB_TEST_POINTS");
   const size_t             size   = strlen(name);
   for (const char* p = points; p && *p; p = strchr(p, ',')) {

@@ -180,7 +180,7 @@ void Reference::update(Candidate& candidate, const CORBA::Octet* octets,
   folb_profile profile{};
   if (folb_profile_parse(heard.profile, heard.profile_len, &profile) ||
       profile.key_len != candidate.key_size ||
-      memcmp(profile.key, candidate.key, profile.key_len)) {
+      memcmp(profile.key, candidate.key, profile.key_len) != 0) {
     runtime_.warn_of_server(server, "an update of a reference",
                             "it names another object");
     return;
