@@ -11,6 +11,13 @@ namespace omnifolb {
 
 namespace {
 
+template <size_t n>
+bool is_one_of(const char* const (&names)[n], const char* name)
+{
+  return std::any_of(std::begin(names), std::end(names),
+                     [name](const char* one) { return !strcmp(one, name); });
+}
+
 constexpr const char* system_operations[] = {"_is_a",         "_non_existent",
                                              "_interface",    "_repository_id",
                                              "_component"};
@@ -20,9 +27,7 @@ bool is_overload(const CORBA::SystemException& x)
 {
   static constexpr const char* names[] = {"NO_RESOURCES", "NO_MEMORY",
                                           "IMP_LIMIT", "TRANSIENT"};
-  return std::any_of(std::begin(names), std::end(names), [&](auto name) {
-    return !strcmp(name, x._name());
-  });
+  return is_one_of(names, x._name());
 }
 
 } // namespace
@@ -34,9 +39,7 @@ bool is_trouble(const CORBA::SystemException& x)
       "UNKNOWN",      "INITIALIZE",    "TRANSIENT", "NO_RESPONSE",
       "TIMEOUT",      "PERSIST_STORE", "FREE_MEM",  "COMM_FAILURE",
       "TRANSACTION_UNAVAILABLE"};
-  return std::any_of(std::begin(names), std::end(names), [&](auto name) {
-    return !strcmp(name, x._name());
-  });
+  return is_one_of(names, x._name());
 }
 
 void Failure::set(folb_outcome o, const CORBA::SystemException& x)
@@ -50,8 +53,7 @@ void Failure::set(folb_outcome o, const CORBA::SystemException& x)
 bool is_system_operation(const char* op)
 {
   return op[0] == '_' && op[1] != 'g' && op[1] != 's' &&
-         std::any_of(std::begin(system_operations), std::end(system_operations),
-                     [op](const char* name) { return !strcmp(op, name); });
+         is_one_of(system_operations, op);
 }
 
 bool Identity::resendable(omniCallDescriptor& call) const
