@@ -188,9 +188,12 @@ agent_added() {
   agent_told j
   ask b "count 2"
   expect "the calls with the update" "$answer" "calls=2 errors=0 *"
-  # What is left of that cycle, and all of the next.
+  # A whole cycle and parts of one or two others.
   ask b "count 5"
-  expect "the next five" "$answer" "calls=5 errors=0 * o3=[12]*"
+  expect "the next five" "$answer" "calls=5 errors=0 * o3=[123]*"
+  ask b "count 30"
+  expect "thirty more" "$answer" \
+    "calls=30 errors=0 * o1=@(9|10|11) o2=@(9|10|11) o3=@(9|10|11)"
   ask a whereami
   expect "the context stays" "$answer" o1
   kill9 o1

@@ -96,6 +96,10 @@ refusals_servers() {
 # but where it is about p1's object.
 refusals_tell() {
   expect "p$1, $2" "$(control "${ctl[$1]}" "${@:2}")" ok
+  # Yoko's adapters have listeners of their own, which close a little later; a
+  # connection of the time between is cut without a word, request or not.
+  [ "$refusals_orb-$2" != yoko-deactivate ] ||
+    wait_for 20 refusals_deaf "$1" || broken "p$1 listens on"
   [[ $2 == fault || $2 == nest ]] || stale="$stale $1"
 }
 # refusals_count, refusals_calls P1 P2: how many calls came to p1 and p2
@@ -140,6 +144,13 @@ refusals_connections() {
   awk -v port=":$(printf %04X "${port[$1]}")" '
     substr($3, 9) == port && $4 == "01" { n++ }
     END { print n + 0 }' /proc/net/tcp
+}
+
+# refusals_deaf N: pN listens no longer
+refusals_deaf() {
+  ! awk -v port=":$(printf %04X "${port[$1]}")" '
+    substr($2, length($2) - 4) == port && $4 == "0A" { found = 1 }
+    END { exit !found }' /proc/net/tcp /proc/net/tcp6
 }
 
 # Neither has it.
